@@ -1,0 +1,64 @@
+/**
+ * Waiting with a way out: every wait in Presence can end by the answer, by the caller's signal, by
+ * another signal (a dead link) or by a deadline; whichever comes first, all listeners and timers go.
+ */
+import { CancelledError } from './failure.ts'
+
+export interface WayOut {
+  /** Ends the wait with the error that `error` builds; the first one wins. */
+  readonly signal: AbortSignal
+  readonly error: (reason: unknown) => Error
+}
+
+export interface Deadline {
+  /** Milliseconds from now. */
+  readonly afterMs: number
+  readonly error: () => Error
+}
+
+/** The caller's own abort signal as a way out. */
+export function callerLeaves(signal: AbortSignal | undefined, what: string): WayOut[] {
+  return signal === undefined ? [] : [{ signal, error: (reason) => new CancelledError(what, reason) }]
+}
+
+/** A signal whose reason is already the error to raise (a link that died with a typed cause). */
+export function diesWith(signal: AbortSignal): WayOut {
+  return { signal, error: (reason) => (reason instanceof Error ? reason : new Error(String(reason))) }
+}
+
+/**
+ * Start an operation and wait for it under ways out and a deadline. The operation is not started when
+ * a way out is already open. A late answer after the race is lost is dropped.
+ */
+export async function race<T>(start: () => Promise<T>, ways: readonly WayOut[], deadline?: Deadline): Promise<T> {
+  for (const way of ways) if (way.signal.aborted) throw way.error(way.signal.reason)
+  return new Promise<T>((resolve, reject) => {
+    const releases: (() => void)[] = []
+    const settle = (finish: () => void): void => {
+      for (const release of releases) release()
+      finish()
+    }
+    for (const way of ways) {
+      const leave = (): void => settle(() => reject(way.error(way.signal.reason)))
+      way.signal.addEventListener('abort', leave, { once: true })
+      releases.push(() => way.signal.removeEventListener('abort', leave))
+    }
+    if (deadline !== undefined) {
+      const timer = setTimeout(() => settle(() => reject(deadline.error())), deadline.afterMs)
+      releases.push(() => clearTimeout(timer))
+    }
+    const operation = async (): Promise<T> => start()
+    operation().then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(error as Error)),
+    )
+  })
+}
+
+/** Resolve after `ms`, or reject when the signal fires. The timer never keeps the process alive. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return race(
+    () => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()),
+    callerLeaves(signal, 'wait'),
+  )
+}
