@@ -1,0 +1,70 @@
+/**
+ * Packs the built package into a tarball in `dist/`, with a version of its own each time: a package
+ * manager takes a tarball of a known version for the one it has already unpacked. The checkout's
+ * package.json stays as it is, because the packing happens in a staging folder.
+ */
+import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { build } from './build.ts'
+import { program, readJson, ROOT, toolEnvironment } from './project/checkout.ts'
+import { run } from './project/children.ts'
+
+/** What only the checkout needs and a user's profile must not see. */
+const CHECKOUT_ONLY = ['scripts', 'devDependencies', 'packageManager'] as const
+
+/** Files that belong into the tarball beside those that package.json lists. */
+const PAPERS = ['README.md', 'LICENSE', 'CHANGELOG.md']
+
+/** @returns the tarball's absolute path. */
+export async function pack(): Promise<string> {
+  await build()
+  return packBuilt()
+}
+
+/** Pack `lib/` as it is. */
+export async function packBuilt(): Promise<string> {
+  const manifest = readJson(join(ROOT, 'package.json')) as Manifest
+  const staging = await mkdtemp(join(tmpdir(), 'presence-pack-'))
+  try {
+    for (const file of [...manifest.files, ...PAPERS]) {
+      if (existsSync(join(ROOT, file))) await cp(join(ROOT, file), join(staging, file), { recursive: true })
+    }
+    const staged = { ...manifest, version: developmentVersion(manifest.version) }
+    for (const field of CHECKOUT_ONLY) delete staged[field]
+    await writeFile(join(staging, 'package.json'), `${JSON.stringify(staged, null, 2)}\n`)
+    return await tarballOf(staging)
+  } finally {
+    await rm(staging, { recursive: true, force: true })
+  }
+}
+
+interface Manifest {
+  version: string
+  files: string[]
+  scripts?: unknown
+  devDependencies?: unknown
+  packageManager?: unknown
+}
+
+/** `0.1.0` becomes `0.1.0-dev.20250131T235959123Z`: later builds sort after earlier ones. */
+function developmentVersion(release: string): string {
+  return `${release}-dev.${new Date().toISOString().replace(/[-:.]/g, '')}`
+}
+
+async function tarballOf(staging: string): Promise<string> {
+  const packed = await run([...program('pnpm'), 'pack', '--json', '--pack-destination', staging], {
+    cwd: staging,
+    env: toolEnvironment(),
+  })
+  if (packed.code !== 0) throw new Error(`pnpm pack failed:\n${packed.stdout}${packed.stderr}`)
+  const { filename } = JSON.parse(packed.stdout) as { filename: string }
+  const tarball = join(ROOT, 'dist', basename(filename))
+  await mkdir(join(ROOT, 'dist'), { recursive: true })
+  await cp(join(staging, basename(filename)), `${tarball}.part`)
+  await rename(`${tarball}.part`, tarball)
+  return tarball
+}
+
+if (import.meta.main) console.log(await pack())

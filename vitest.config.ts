@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['tests/**/*.spec.ts', 'tests/**/*.spec.tsx'],
+    environment: 'node',
+    // Real servers are started and real connections made: slow machines need air, a hang must still end.
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
+    // Each worker starts its own servers; more of them make the timing of all worse.
+    maxWorkers: 2,
+    pool: 'forks',
+  },
+})
