@@ -1,0 +1,25 @@
+/**
+ * What can be wrong with a place (a folder or file on a machine, or the workspace that stands for it).
+ * Connection faults are not here: they keep the types of `ssh/errors.ts`.
+ */
+import { PresenceError } from '../base/failure.ts'
+
+export type PlaceErrorCode =
+  /** The path cannot name anything: empty, relative, too long, or not text. */
+  | 'bad-path'
+  | 'not-found'
+  | 'not-a-directory'
+  | 'not-a-file'
+  | 'permission-denied'
+  /** No workspace is recorded for this place. */
+  | 'unknown-workspace'
+
+/** The machine answered, and the answer is no. The message names the place and is for a person. */
+export class PlaceError extends PresenceError {
+  readonly code: PlaceErrorCode
+
+  constructor(message: string, code: PlaceErrorCode, details: { machine?: string; cause?: unknown } = {}) {
+    super(details.machine === undefined ? message : `${details.machine}: ${message}`, 'refused', details)
+    this.code = code
+  }
+}
