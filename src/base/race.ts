@@ -30,7 +30,11 @@ export function diesWith(signal: AbortSignal): WayOut {
  * Start an operation and wait for it under ways out and a deadline. The operation is not started when
  * a way out is already open. A late answer after the race is lost is dropped.
  */
-export async function race<T>(start: () => Promise<T>, ways: readonly WayOut[], deadline?: Deadline): Promise<T> {
+export async function race<T>(
+  start: () => Promise<T>,
+  ways: readonly WayOut[],
+  deadline?: Deadline,
+): Promise<T> {
   for (const way of ways) if (way.signal.aborted) throw way.error(way.signal.reason)
   return new Promise<T>((resolve, reject) => {
     const releases: (() => void)[] = []
@@ -55,10 +59,7 @@ export async function race<T>(start: () => Promise<T>, ways: readonly WayOut[], 
   })
 }
 
-/** Resolve after `ms`, or reject when the signal fires. The timer never keeps the process alive. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return race(
-    () => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()),
-    callerLeaves(signal, 'wait'),
-  )
+/** Resolve after `ms` unless a way out opens first. The timer never keeps the process alive. */
+export function pause(ms: number, ways: readonly WayOut[] = []): Promise<void> {
+  return race(() => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()), ways)
 }

@@ -1,0 +1,89 @@
+/**
+ * What counts as text and how lines end, exactly as the host's local file system has it: strict UTF-8,
+ * no NUL byte near the beginning, LF in memory and the file's own line ends on disk.
+ */
+import { FileError } from './errors.ts'
+
+/** How far into a file a NUL byte makes it binary for reading. */
+export const BINARY_SAMPLE_BYTES = 8192
+const LINE_END_SAMPLE_CHARACTERS = 4096
+
+export type LineEnd = '\n' | '\r\n'
+
+/** @throws FileError `not-text`. */
+export function decodeText(bytes: Uint8Array, verb: string, shown: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new FileError(`cannot ${verb} "${shown}": invalid UTF-8 text`, 'not-text', { cause: error })
+  }
+}
+
+/** Decodes chunks of one text as they come; characters may be split between them. */
+export class TextStream {
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
+  readonly #shown: string
+  #sampled = 0
+
+  constructor(shown: string) {
+    this.#shown = shown
+  }
+
+  /** @throws FileError `not-text`. */
+  decode(chunk: Uint8Array | undefined): string {
+    if (chunk !== undefined && this.#sampled < BINARY_SAMPLE_BYTES) {
+      if (chunk.subarray(0, BINARY_SAMPLE_BYTES - this.#sampled).includes(0)) {
+        throw new FileError(`cannot read "${this.#shown}": binary file`, 'not-text')
+      }
+      this.#sampled += chunk.length
+    }
+    try {
+      return chunk === undefined ? this.#decoder.decode() : this.#decoder.decode(chunk, { stream: true })
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+      throw new FileError(`cannot read "${this.#shown}": invalid UTF-8 text`, 'not-text', { cause: error })
+    }
+  }
+}
+
+export function withUnixLineEnds(text: string): string {
+  return text.replaceAll('\r\n', '\n')
+}
+
+/** The line end that most lines near the beginning have. */
+export function lineEndOf(text: string): LineEnd {
+  const sample = text.slice(0, LINE_END_SAMPLE_CHARACTERS)
+  const all = sample.split('\n').length - 1
+  const windows = sample.split('\r\n').length - 1
+  return windows > all - windows ? '\r\n' : '\n'
+}
+
+export function withLineEnds(text: string, lineEnd: LineEnd): string {
+  return lineEnd === '\n' ? text : withUnixLineEnds(text).replaceAll('\n', '\r\n')
+}
+
+export interface LiteralEdit {
+  readonly oldString: string
+  readonly newString: string
+  readonly replaceAll: boolean
+}
+
+/**
+ * Replace a literal text in LF-normalised content.
+ * @throws FileError `edit-not-found` or `ambiguous-edit`.
+ */
+export function applyEdit(content: string, edit: LiteralEdit, shown: string): string {
+  const wanted = withUnixLineEnds(edit.oldString)
+  if (wanted.length === 0) throw new FileError('old_string must be a non-empty string', 'edit-not-found')
+  const parts = content.split(wanted)
+  const matches = parts.length - 1
+  if (matches === 0) throw new FileError(`old_string was not found in "${shown}"`, 'edit-not-found')
+  if (matches > 1 && !edit.replaceAll) {
+    throw new FileError(
+      `old_string matched ${matches} times in "${shown}"; provide a more specific old_string or set replace_all to true`,
+      'ambiguous-edit',
+    )
+  }
+  return parts.join(withUnixLineEnds(edit.newString))
+}

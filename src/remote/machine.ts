@@ -1,0 +1,42 @@
+/**
+ * One machine as the rest of Presence sees it: a session when it is needed, and the state of the line
+ * without touching it.
+ */
+import { SharedAttempt } from '../base/shared-attempt.ts'
+import type { Hurry, MachineConnection } from '../ssh/connection/machine-connection.ts'
+import { MachineSession } from './session.ts'
+
+export class Machine {
+  readonly name: string
+  readonly connection: MachineConnection
+  readonly #beginning: SharedAttempt<MachineSession>
+  #session: MachineSession | undefined
+
+  constructor(connection: MachineConnection) {
+    this.name = connection.machine
+    this.connection = connection
+    this.#beginning = new SharedAttempt(`opening a session on ${this.name}`, async (signal) => {
+      const link = await this.connection.link(signal)
+      const session = await MachineSession.begin(link, signal)
+      this.#session = session
+      return session
+    })
+  }
+
+  /** The session of the live link, if there is one now. */
+  get current(): MachineSession | undefined {
+    return this.#session?.link.alive === true ? this.#session : undefined
+  }
+
+  /** The live session, connecting and probing first when there is none. */
+  async session(signal?: AbortSignal, hurry: Hurry = 'now'): Promise<MachineSession> {
+    const current = this.current
+    if (current !== undefined) {
+      current.link.touch()
+      return current
+    }
+    // A background question must not begin an attempt that is not due; the check throws for it.
+    if (hurry === 'when-due') await this.connection.link(signal, hurry)
+    return this.#beginning.join(signal)
+  }
+}

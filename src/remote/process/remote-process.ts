@@ -1,0 +1,223 @@
+/**
+ * One command on one machine, from the request to the last trace of it: started as the leader of its
+ * own process group through the launch script, ended as a group by its lifeline.
+ *
+ * Exit facts come from the server alone. A connection that breaks is a rejection, never an exit code.
+ */
+import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { CancelledError } from '../../base/failure.ts'
+import { callerLeaves, diesWith, pause, race } from '../../base/race.ts'
+import type { RemotePath } from '../../base/remote-path.ts'
+import type { ExecChannel, ExitFacts } from '../../ssh/channel/exec.ts'
+import type { Machine } from '../machine.ts'
+import type { MachineSession } from '../session.ts'
+import { startScript } from '../shell/command-line.ts'
+import { MarkedStream, randomMark } from '../shell/marked.ts'
+import { AWAIT_GROUP, END_GROUP, LAUNCH } from '../shell/scripts.ts'
+import { StartError } from './errors.ts'
+
+export interface ProcessRequest {
+  readonly argv: readonly string[]
+  readonly folder: RemotePath
+  readonly env: Readonly<Record<string, string>>
+  /** `none`: /dev/null, with the channel's input as lifeline; otherwise the command reads the channel. */
+  readonly input: 'none' | 'pipe' | { readonly data: string }
+  /** Milliseconds between TERM and KILL, and for output that a surviving child holds open. */
+  readonly graceMs: number
+}
+
+/** Rewrites the request once the machine is known, e.g. to confine it. May throw to refuse it. */
+export type Prepare = (session: MachineSession, request: ProcessRequest) => ProcessRequest | Promise<ProcessRequest>
+
+const NAME_OF_VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+export class RemoteProcess {
+  /** The command's input; present when `input` is `pipe`. */
+  readonly stdin: PassThrough | undefined
+  readonly stdout = new PassThrough()
+  readonly stderr = new PassThrough()
+  /** Resolves when the leader ended and its output is here. @throws StartError, LinkLostError, … */
+  readonly done: Promise<ExitFacts>
+  readonly #machine: Machine
+  readonly #request: ProcessRequest
+  readonly #stopping = new AbortController()
+  #channel: ExecChannel | undefined
+  #session: MachineSession | undefined
+  #pid: number | undefined
+  #exited = false
+  #gone = false
+
+  constructor(machine: Machine, request: ProcessRequest, prepare: Prepare) {
+    this.#machine = machine
+    this.#request = request
+    this.stdin = request.input === 'pipe' ? new PassThrough() : undefined
+    this.done = this.#run(prepare).finally(() => {
+      this.stdout.end()
+      this.stderr.end()
+    })
+    this.done.catch((_heardByWhoAwaitsIt: unknown) => undefined)
+  }
+
+  /** The group's id on the machine, once it is known. */
+  get pid(): number | undefined {
+    return this.#pid
+  }
+
+  /** Begin TERM, grace, KILL on the whole group. Idempotent; does nothing when the group is gone. */
+  terminate(): void {
+    if (this.#stopping.signal.aborted || this.#gone) return
+    this.#stopping.abort(new CancelledError('the command was ended'))
+    const channel = this.#channel
+    if (channel === undefined) return
+    if (this.#request.input === 'none' && !this.#exited) channel.stdin.end('stop\n')
+    else void this.#endByAnotherChannel()
+  }
+
+  /**
+   * Wait until no member of the group is left.
+   * @returns false when `signal` fired first, or when the machine can no longer be asked.
+   */
+  async awaitGroup(signal?: AbortSignal): Promise<boolean> {
+    try {
+      await race(() => this.done.then(() => undefined), callerLeaves(signal, 'wait'))
+    } catch (_failureOfTheCommand) {
+      if (signal?.aborted === true) return false
+    }
+    if (this.#pid === undefined || this.#gone) return true
+    if (this.#session?.link.alive !== true) return false
+    try {
+      await this.#ask(this.#session, AWAIT_GROUP, [String(this.#pid)], signal)
+      this.#gone = true
+      return true
+    } catch (_machineCannotBeAsked) {
+      return false
+    }
+  }
+
+  async #run(prepare: Prepare): Promise<ExitFacts> {
+    const stop = this.#stopping.signal
+    const session = await this.#machine.session(stop)
+    this.#session = session
+    const request = await prepare(session, this.#request)
+    const channel = await this.#start(session, request, stop)
+    this.#channel = channel
+    // Ended while the channel was being opened: nothing may be left behind.
+    if (stop.aborted) channel.stdin.end('stop\n')
+    const exit = await channel.exit
+    this.#exited = true
+    await race(() => channel.closed, [], {
+      afterMs: request.graceMs,
+      error: () => new Error('a surviving child holds the output'),
+    }).catch((_outputHeldOpen: unknown) => channel.close())
+    await this.#failToStart
+    return exit
+  }
+
+  /** Rejects when the launch script said that it could not start the command. */
+  #failToStart: Promise<void> = Promise.resolve()
+
+  async #start(session: MachineSession, request: ProcessRequest, signal: AbortSignal): Promise<ExecChannel> {
+    const machine = session.machine
+    const shell = session.requireShell()
+    const variables = Object.entries(request.env).map(([name, value]) => {
+      if (!NAME_OF_VARIABLE.test(name)) throw new StartError(`"${name}" cannot name a variable`, 'refused', machine)
+      return `${name}=${value}`
+    })
+    const mark = randomMark()
+    const start = startScript(
+      LAUNCH,
+      [
+        mark,
+        request.folder,
+        String(Math.max(1, Math.ceil(request.graceMs / 100))),
+        request.input === 'none' ? 'watched' : 'direct',
+        String(variables.length),
+        ...variables,
+        ...request.argv,
+      ],
+      shell.loginShell,
+    )
+    const channel = await session.link.exec(start.commandLine, signal)
+    this.#connect(channel, request, mark)
+    if (start.preamble !== '') channel.stdin.write(start.preamble)
+    if (request.input === 'pipe') this.stdin?.pipe(channel.stdin)
+    else if (request.input !== 'none') channel.stdin.end(request.input.data)
+    return channel
+  }
+
+  /** Pass the command's own bytes on, and learn its pid or why it did not start. */
+  #connect(channel: ExecChannel, request: ProcessRequest, mark: string): void {
+    const machine = this.#machine.name
+    let header: string | undefined
+    const out = new MarkedStream(
+      mark,
+      (line) => {
+        header = line
+        const pid = /^ok (\d+)$/.exec(line)?.[1]
+        if (pid !== undefined) this.#pid = Number(pid)
+      },
+      (chunk) => flow(channel.stdout, this.stdout, chunk),
+    )
+    const err = new MarkedStream(
+      mark,
+      () => undefined,
+      (chunk) => flow(channel.stderr, this.stderr, chunk),
+    )
+    channel.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+    channel.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+    this.#failToStart = channel.exit.then(async () => {
+      await channel.closed
+      if (header === undefined) {
+        const said = `${out.noise}\n${err.noise}`.split('\n').find((line) => line.trim() !== '')
+        throw new StartError(
+          `the login shell did not start the command${said === undefined ? '' : `; it says: ${said.trim().slice(0, 200)}`}`,
+          'no-shell',
+          machine,
+        )
+      }
+      if (header === 'folder') {
+        throw new StartError(`the folder ${request.folder} does not exist there or cannot be entered`, 'no-folder', machine)
+      }
+      if (header === 'program') {
+        throw new StartError(`the program "${request.argv[0] ?? ''}" is not installed there`, 'no-program', machine)
+      }
+    })
+    this.#failToStart.catch((_thrownByRun: unknown) => undefined)
+  }
+
+  /** For commands that use the channel's input themselves, or whose leader is gone already. */
+  async #endByAnotherChannel(): Promise<void> {
+    const session = this.#session
+    if (session === undefined || this.#pid === undefined) {
+      this.#channel?.close()
+      return
+    }
+    const tenths = String(Math.max(1, Math.ceil(this.#request.graceMs / 100)))
+    try {
+      await this.#ask(session, END_GROUP, [String(this.#pid), tenths])
+    } catch (_machineCannotBeAsked) {
+      // A dead link ends here too; what still runs there is told by `awaitGroup`.
+      await pause(0)
+    }
+  }
+
+  async #ask(session: MachineSession, script: string, args: readonly string[], signal?: AbortSignal): Promise<void> {
+    const start = startScript(script, args, session.requireShell().loginShell)
+    const channel = await session.link.exec(start.commandLine, signal)
+    channel.stdout.resume()
+    channel.stderr.resume()
+    channel.stdin.end(start.preamble)
+    try {
+      await race(() => channel.exit, [...callerLeaves(signal, 'wait'), diesWith(session.link.dead)])
+    } finally {
+      channel.close()
+    }
+  }
+}
+
+/** Write with back-pressure: a reader that is slow slows the channel, and no buffer grows. */
+function flow(from: Readable, to: Writable, chunk: Buffer): void {
+  if (to.write(chunk)) return
+  from.pause()
+  to.once('drain', () => from.resume())
+}

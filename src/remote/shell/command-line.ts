@@ -1,0 +1,72 @@
+/**
+ * How a POSIX script reaches a machine whatever its login shell is. sshd hands our command line to the
+ * user's login shell (bash, fish, tcsh, …); all of these understand `exec /bin/sh -c '…'` alike as long
+ * as the quoted text holds none of the characters they treat differently.
+ */
+import { quote, quoteAll, type ShellWord } from '../../base/shell-word.ts'
+
+/**
+ * What is known of the login shell: `posix` shells take every character literally between single
+ * quotes; the others give meaning to `!`, `\` or line ends there, and `unknown` is treated like them.
+ */
+export type LoginShell = 'posix' | 'foreign' | 'unknown'
+
+/**
+ * Longest command line that is sent as such. dropbear ends the connection on very long ones and the
+ * Windows shells stop at 8191 characters; longer scripts go through standard input instead.
+ */
+const LONGEST_LINE = 6000
+
+/** Characters that every shell we know passes through single quotes unchanged. */
+const PLAIN = /[A-Za-z0-9 _.,:;=@+/#~^*?|&<>()[\]{}-]/
+
+/** How to start a script: the command line, and what must then be sent first on standard input. */
+export interface Start {
+  readonly commandLine: string
+  readonly preamble: string
+}
+
+/** Name of the shell from its path, e.g. from `$SHELL`. */
+export function loginShellOf(path: string): LoginShell {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  if (name === '') return 'unknown'
+  return /^(sh|bash|dash|ash|zsh|ksh|ksh93|mksh|pdksh|busybox|yash)$/.test(name) ? 'posix' : 'foreign'
+}
+
+/**
+ * Start `script` with positional parameters `$1…`.
+ * @param args - passed literally, whatever characters they hold.
+ */
+export function startScript(script: string, args: readonly string[], loginShell: LoginShell): Start {
+  const words: ShellWord = quoteAll(['presence', ...args])
+  if (loginShell === 'posix') {
+    const commandLine = `exec /bin/sh -c ${quote(script)} ${words}`
+    if (commandLine.length <= LONGEST_LINE) return { commandLine, preamble: '' }
+  }
+  const whole = `set -- ${quoteAll(args)}; ${script}`
+  const encoded = `exec /bin/sh -c 'eval "$(printf "${octal(whole)}")"'`
+  if (encoded.length <= LONGEST_LINE) return { commandLine: encoded, preamble: '' }
+  return {
+    commandLine: `exec /bin/sh -c 'IFS= read -r l; eval "$l"'`,
+    preamble: `${oneLine(whole)}\n`,
+  }
+}
+
+/**
+ * The same script on one line, for shells that read it line by line. Line ends inside quoted words
+ * become a variable; those between commands become `;`-free separators by way of `eval`.
+ */
+export function oneLine(script: string): string {
+  // `eval` of a string whose line ends come from printf keeps every line end where it was.
+  return script.includes('\n') ? `eval "$(printf "${octal(script)}")"` : script
+}
+
+/** `printf` format that prints `text`, spelled only in characters that no shell interprets. */
+function octal(text: string): string {
+  let format = ''
+  for (const byte of Buffer.from(text, 'utf8')) {
+    const character = String.fromCharCode(byte)
+    format += PLAIN.test(character) ? character : `\\${byte.toString(8).padStart(3, '0')}`
+  }
+  return format
+}

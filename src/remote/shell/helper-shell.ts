@@ -1,0 +1,103 @@
+/**
+ * One long-lived POSIX shell on a machine for short questions (a stat, a kill): one round trip each,
+ * without a channel or the user's login scripts. Questions are answered one after the other, so
+ * nothing that may block belongs here.
+ */
+import { race, callerLeaves } from '../../base/race.ts'
+import type { ExecChannel } from '../../ssh/channel/exec.ts'
+import type { Link } from '../../ssh/connection/link.ts'
+import { LinkLostError } from '../../ssh/errors.ts'
+import { oneLine, startScript, type LoginShell } from './command-line.ts'
+import { MarkedStream, randomMark } from './marked.ts'
+import { HELPER } from './scripts.ts'
+
+const ANSWER_MS = 15_000
+
+export interface HelperAnswer {
+  readonly status: number
+  readonly output: Buffer
+}
+
+export class HelperShell {
+  readonly #channel: ExecChannel
+  readonly #machine: string
+  readonly #link: Link
+  readonly #mark: string
+  readonly #waiting: ((answer: HelperAnswer) => void)[] = []
+  readonly #gone = new AbortController()
+  #buffered: Buffer = Buffer.alloc(0)
+
+  /** @throws ChannelError, LinkLostError. */
+  static async open(link: Link, loginShell: LoginShell, signal?: AbortSignal): Promise<HelperShell> {
+    const mark = randomMark()
+    const start = startScript(HELPER, [mark], loginShell)
+    const channel = await link.exec(start.commandLine, signal)
+    if (start.preamble !== '') channel.stdin.write(start.preamble)
+    return new HelperShell(channel, link, mark)
+  }
+
+  private constructor(channel: ExecChannel, link: Link, mark: string) {
+    const machine = link.machine
+    this.#channel = channel
+    this.#link = link
+    this.#machine = machine
+    this.#mark = mark
+    const stream = new MarkedStream(
+      mark,
+      () => undefined,
+      (chunk) => this.#receive(chunk),
+    )
+    channel.stdout.on('data', (chunk: Buffer) => stream.push(chunk))
+    channel.stderr.resume()
+    void channel.closed.then(() => {
+      this.#gone.abort(new LinkLostError('the helper shell ended', { machine }))
+    })
+  }
+
+  get usable(): boolean {
+    return !this.#gone.signal.aborted
+  }
+
+  /** Run a script that ends soon; its standard error is dropped, its standard input is empty. */
+  async run(script: string, signal?: AbortSignal): Promise<HelperAnswer> {
+    return race(
+      () =>
+        new Promise<HelperAnswer>((resolve) => {
+          this.#waiting.push(resolve)
+          this.#channel.stdin.write(`${oneLine(script)}; printf '\\036%s%s\\036' "$m" "$?"\n`)
+        }),
+      [
+        ...callerLeaves(signal, `a question to ${this.#machine}`),
+        { signal: this.#gone.signal, error: (reason) => reason as Error },
+      ],
+      {
+        afterMs: ANSWER_MS,
+        error: () => {
+          // Later answers would be taken for earlier ones: this shell is of no more use.
+          this.close()
+          this.#link.suspect(ANSWER_MS)
+          return new LinkLostError(`no answer within ${ANSWER_MS / 1000} s`, { machine: this.#machine })
+        },
+      },
+    )
+  }
+
+  close(): void {
+    this.#gone.abort(new LinkLostError('the helper shell was closed', { machine: this.#machine }))
+    this.#channel.close()
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk])
+    const end = Buffer.from(`\u001e${this.#mark}`)
+    for (;;) {
+      const at = this.#buffered.indexOf(end)
+      const stop = at < 0 ? -1 : this.#buffered.indexOf(0x1e, at + end.length)
+      if (stop < 0) return
+      const status = Number(this.#buffered.toString('latin1', at + end.length, stop))
+      const output = this.#buffered.subarray(0, at)
+      this.#buffered = this.#buffered.subarray(stop + 1)
+      this.#waiting.shift()?.({ status, output })
+    }
+  }
+}

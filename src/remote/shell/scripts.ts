@@ -1,0 +1,117 @@
+/**
+ * The POSIX shell texts that Presence runs on machines, each whole and readable here and run by tests
+ * under every shell we promise. They use builtins where they can: a process start on a slow machine
+ * costs more than a round trip.
+ *
+ * All text that is parsed comes after a random marker, so that what login scripts print never enters.
+ */
+
+import { quote } from '../../base/shell-word.ts'
+
+/**
+ * Tell what the machine is and has. $1 marker.
+ * Prints the marker, `key=value` lines, and the marker again.
+ */
+export const PROBE = `
+m=$1
+printf '%s\\n' "$m"
+printf 'shell=%s\\n' "$SHELL"
+printf 'home=%s\\n' "$(cd 2>/dev/null && pwd -P)"
+printf 'os=%s\\n' "$(uname -s 2>/dev/null)"
+printf 'user=%s\\n' "$(id -un 2>/dev/null)"
+printf 'uid=%s\\n' "$(id -u 2>/dev/null)"
+for c in bash rg git setsid find; do
+  printf '%s=%s\\n' "$c" "$(command -v "$c" 2>/dev/null)"
+done
+case $(stat -c %.9Y / 2>/dev/null) in
+  *.?????????) echo stat=gnu ;;
+  *) case $(stat -f %Fm / 2>/dev/null) in
+       *.?*) echo stat=bsd ;;
+       *) case $(stat -c %Y / 2>/dev/null) in [0-9]*) echo stat=plain ;; *) echo stat= ;; esac ;;
+     esac ;;
+esac
+if bwrap --ro-bind / / --dev /dev --unshare-pid --proc /proc --die-with-parent -- true >/dev/null 2>&1
+then echo bwrap=yes; else echo bwrap=; fi
+printf 'tmp=%s\\n' "$(cd "\${TMPDIR:-/tmp}" 2>/dev/null && pwd -P)"
+printf '%s\\n' "$m"
+`
+
+/**
+ * Ends a process group when told, or when its lifeline breaks.
+ * $1 leader's pid, $2 grace in tenths of a second, $3 `own` when this runs outside the group.
+ *
+ * A line `stop` on standard input ends the group whatever its state; the end of the input ends it only
+ * while the leader lives, since after a normal exit the server closes the input too.
+ * Some shells want `--` before a negative pid and some refuse it, so both spellings are tried.
+ */
+const WATCH = `
+p=$1 g=$2
+group() { kill -s "$1" -- "-$p" 2>/dev/null || kill -s "$1" "-$p" 2>/dev/null; }
+alive() { if [ "$w" = own ]; then group 0; else kill -0 "$p" 2>/dev/null; fi; }
+l=
+IFS= read -r l
+w=$3
+if [ "$l" != stop ] && ! kill -0 "$p" 2>/dev/null; then exit 0; fi
+group TERM || kill "$p" 2>/dev/null
+i=0
+while [ "$i" -lt "$g" ] && alive; do
+  if sleep 0.1 2>/dev/null; then i=$((i+1)); else sleep 1; i=$((i+10)); fi
+done
+group KILL || kill -s KILL "$p" 2>/dev/null
+`
+
+/**
+ * Start one command as the leader of its own process group.
+ * $1 marker, $2 folder, $3 grace in tenths of a second, $4 `watched` or `direct`, $5 number of
+ * `NAME=value` words that follow; then the program and its arguments.
+ *
+ * Prints `<marker>ok <pid>` on standard output and `<marker>` on standard error before the command's
+ * own first byte, or `<marker>folder` / `<marker>program` instead when it cannot be started.
+ *
+ * watched: the command's standard input is /dev/null, and the channel's standard input is a lifeline
+ * (see WATCH): closing it, or losing the link, ends the command's whole group.
+ * direct: the channel's input is the command's.
+ */
+export const LAUNCH = `
+_m=$1 _d=$2 _g=$3 _w=$4 _n=$5
+shift 5
+while [ "$_n" -gt 0 ]; do export "$1"; shift; _n=$((_n-1)); done
+unset CDPATH
+if ! cd -- "$_d" 2>/dev/null; then printf '%sfolder\\n' "$_m"; exit 126; fi
+if ! command -v "$1" >/dev/null 2>&1; then printf '%sprogram\\n' "$_m"; exit 127; fi
+printf '%sok %s\\n' "$_m" "$$"
+printf '%s\\n' "$_m" >&2
+if [ "$_w" = direct ]; then exec "$@"; fi
+exec 3<&0
+( (
+  exec <&3 3<&- >/dev/null 2>&1
+  if command -v setsid; then exec setsid /bin/sh -c ${quote(WATCH)} presence "$$" "$_g" own; fi
+  trap '' TERM HUP INT
+  exec /bin/sh -c ${quote(WATCH)} presence "$$" "$_g" same
+) & )
+exec "$@" </dev/null 3<&-
+`
+
+/**
+ * End the process group of a command whose lifeline is gone, and wait for it.
+ * $1 leader's pid, $2 grace in tenths of a second.
+ */
+export const END_GROUP = `
+echo stop | /bin/sh -c ${quote(WATCH)} presence "$1" "$2" own
+`
+
+/** Wait until a process group is gone. $1 leader's pid. */
+export const AWAIT_GROUP = `
+p=$1
+while kill -s 0 -- "-$p" 2>/dev/null || kill -s 0 "-$p" 2>/dev/null; do sleep 0.1 2>/dev/null || sleep 1; done
+`
+
+/**
+ * A helper that evaluates one line after the other; every line ends by printing its own end mark.
+ * $1 marker, printed first.
+ */
+export const HELPER = `
+m=$1
+printf '%s\\n' "$m"
+while IFS= read -r l; do eval "$l" </dev/null 2>/dev/null; done
+`

@@ -1,0 +1,294 @@
+/**
+ * SFTP version 3 on one channel: requests with typed failures, each racing the connection's death, the
+ * caller's signal and a deadline. Several requests may be in flight at once; callers compose them into
+ * flights. Knows the protocol, not what a file means.
+ *
+ * A request that gets no answer marks the channel as frozen (an sftp-server blocks on opening a FIFO,
+ * for instance): it is given up, while the connection stays.
+ */
+import type { FileEntryWithStats, InputAttributes, SFTPWrapper, Stats } from 'ssh2'
+import { callerLeaves, race } from '../../base/race.ts'
+import { messageOf } from '../../base/failure.ts'
+import { LinkLostError, SftpStatusError, type SftpStatus } from '../errors.ts'
+import type { Owner } from './exec.ts'
+
+/** Milliseconds without an answer after which a request, and with it the channel, is given up. */
+export const REQUEST_DEADLINE_MS = 15_000
+
+/** Status codes of draft-ietf-secsh-filexfer-02, section 7. */
+const STATUS: Readonly<Record<number, SftpStatus>> = {
+  1: 'eof',
+  2: 'no-such-file',
+  3: 'permission-denied',
+  4: 'failure',
+  5: 'bad-message',
+  8: 'unsupported',
+}
+
+export interface FileAttributes {
+  /** Type bits and permission bits. */
+  readonly mode: number
+  readonly uid: number
+  readonly gid: number
+  readonly size: number
+  /** Whole seconds since the epoch, by the machine's clock. */
+  readonly mtime: number
+}
+
+export interface SftpEntry {
+  readonly name: string
+  /** As `lstat` would answer. */
+  readonly attributes: FileAttributes
+}
+
+/** An open file or folder on the machine. */
+export type SftpHandle = Buffer & { readonly __sftpHandle: true }
+
+type Callback<T> = (error: Error | undefined | null, value: T) => void
+
+/** Whether a request changes something: a lost one then has an unknown outcome. */
+type Effect = 'reads' | 'changes'
+
+export class SftpChannel {
+  readonly #sftp: SFTPWrapper
+  readonly #owner: Owner
+  #frozen = false
+  #closed = false
+  #pending = 0
+
+  constructor(sftp: SFTPWrapper, owner: Owner) {
+    this.#sftp = sftp
+    this.#owner = owner
+    sftp.on('close', () => {
+      this.#closed = true
+    })
+    sftp.on('error', (_seenByTheRequests: unknown) => {
+      this.#closed = true
+    })
+  }
+
+  get usable(): boolean {
+    return !this.#frozen && !this.#closed && !this.#owner.dead.aborted
+  }
+
+  /** Requests without an answer yet. */
+  get pending(): number {
+    return this.#pending
+  }
+
+  realpath(path: string, signal?: AbortSignal): Promise<string> {
+    return this.#request<string>('realpath', 'reads', signal, (done) => this.#sftp.realpath(path, done))
+  }
+
+  stat(path: string, signal?: AbortSignal): Promise<FileAttributes> {
+    return this.#request<Stats>('stat', 'reads', signal, (done) => this.#sftp.stat(path, done)).then(
+      attributesOf,
+    )
+  }
+
+  lstat(path: string, signal?: AbortSignal): Promise<FileAttributes> {
+    return this.#request<Stats>('lstat', 'reads', signal, (done) => this.#sftp.lstat(path, done)).then(
+      attributesOf,
+    )
+  }
+
+  readlink(path: string, signal?: AbortSignal): Promise<string> {
+    return this.#request<string>('readlink', 'reads', signal, (done) => this.#sftp.readlink(path, done))
+  }
+
+  openForReading(path: string, signal?: AbortSignal): Promise<SftpHandle> {
+    return this.#request<Buffer>('open', 'reads', signal, (done) => this.#sftp.open(path, 'r', done)).then(
+      asHandle,
+    )
+  }
+
+  /** Create a file that must not exist yet; `mode` is subject to the server's umask. */
+  createExclusively(path: string, mode: number, signal?: AbortSignal): Promise<SftpHandle> {
+    return this.#request<Buffer>('create', 'changes', signal, (done) =>
+      this.#sftp.open(path, 'wx', mode, done),
+    ).then(asHandle)
+  }
+
+  /** Open an existing file to overwrite it in place; its old content is cut off. */
+  openForOverwriting(path: string, signal?: AbortSignal): Promise<SftpHandle> {
+    return this.#request<Buffer>('open for writing', 'changes', signal, (done) =>
+      this.#sftp.open(path, 'w', done),
+    ).then(asHandle)
+  }
+
+  /**
+   * Read up to `length` bytes at `position`. Fewer is not the end of the file; none is.
+   */
+  read(handle: SftpHandle, position: number, length: number, signal?: AbortSignal): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafe(length)
+    return this.#request<Buffer>('read', 'reads', signal, (done) =>
+      this.#sftp.read(handle, buffer, 0, length, position, (error, bytes) =>
+        done(error, buffer.subarray(0, Math.max(0, bytes))),
+      ),
+    )
+  }
+
+  write(handle: SftpHandle, position: number, data: Buffer, signal?: AbortSignal): Promise<void> {
+    return this.#request<void>('write', 'changes', signal, (done) =>
+      this.#sftp.write(handle, data, 0, data.length, position, (error) => done(error, undefined)),
+    )
+  }
+
+  fstat(handle: SftpHandle, signal?: AbortSignal): Promise<FileAttributes> {
+    return this.#request<Stats>('fstat', 'reads', signal, (done) => this.#sftp.fstat(handle, done)).then(
+      attributesOf,
+    )
+  }
+
+  setMode(handle: SftpHandle, mode: number, signal?: AbortSignal): Promise<void> {
+    return this.#change('chmod', signal, (done) => this.#sftp.fchmod(handle, mode, done))
+  }
+
+  setOwner(handle: SftpHandle, uid: number, gid: number, signal?: AbortSignal): Promise<void> {
+    return this.#change('chown', signal, (done) =>
+      this.#sftp.fsetstat(handle, { uid, gid } as InputAttributes, done),
+    )
+  }
+
+  /** Force the file's data to the disk. @throws SftpStatusError `unsupported` where the server cannot. */
+  fsync(handle: SftpHandle, signal?: AbortSignal): Promise<void> {
+    return this.#change('fsync', signal, (done) =>
+      this.#sftp.ext_openssh_fsync(handle, (error) => done(error)),
+    )
+  }
+
+  close(handle: SftpHandle): Promise<void> {
+    return this.#change('close', undefined, (done) => this.#sftp.close(handle, done))
+  }
+
+  openFolder(path: string, signal?: AbortSignal): Promise<SftpHandle> {
+    return this.#request<Buffer>('opendir', 'reads', signal, (done) => this.#sftp.opendir(path, done)).then(
+      asHandle,
+    )
+  }
+
+  /** The next batch of a folder's entries, in the server's order; undefined at the end. */
+  async readFolder(handle: SftpHandle, signal?: AbortSignal): Promise<SftpEntry[] | undefined> {
+    try {
+      const batch = await this.#request<FileEntryWithStats[]>('readdir', 'reads', signal, (done) =>
+        this.#sftp.readdir(handle, done),
+      )
+      return batch.map((entry) => ({ name: entry.filename, attributes: attributesOf(entry.attrs) }))
+    } catch (error) {
+      if (error instanceof SftpStatusError && error.status === 'eof') return undefined
+      throw error
+    }
+  }
+
+  makeFolder(path: string, mode?: number, signal?: AbortSignal): Promise<void> {
+    const attributes: InputAttributes = mode === undefined ? {} : ({ mode } as InputAttributes)
+    return this.#change('mkdir', signal, (done) => this.#sftp.mkdir(path, attributes, done))
+  }
+
+  removeFolder(path: string, signal?: AbortSignal): Promise<void> {
+    return this.#change('rmdir', signal, (done) => this.#sftp.rmdir(path, done))
+  }
+
+  removeFile(path: string, signal?: AbortSignal): Promise<void> {
+    return this.#change('remove', signal, (done) => this.#sftp.unlink(path, done))
+  }
+
+  /** Rename; version 3 refuses when `to` exists. */
+  rename(from: string, to: string, signal?: AbortSignal): Promise<void> {
+    return this.#change('rename', signal, (done) => this.#sftp.rename(from, to, done))
+  }
+
+  /** Rename over an existing file in one step. @throws SftpStatusError `unsupported` where the server cannot. */
+  renameOver(from: string, to: string, signal?: AbortSignal): Promise<void> {
+    return this.#change('rename over', signal, (done) => this.#sftp.ext_openssh_rename(from, to, done))
+  }
+
+  /** A second name for a file; refused when `to` exists. @throws SftpStatusError `unsupported`. */
+  hardLink(from: string, to: string, signal?: AbortSignal): Promise<void> {
+    return this.#change('link', signal, (done) => this.#sftp.ext_openssh_hardlink(from, to, done))
+  }
+
+  #change(
+    operation: string,
+    signal: AbortSignal | undefined,
+    start: (done: (error?: Error | null) => void) => void,
+  ): Promise<void> {
+    return this.#request<void>(operation, 'changes', signal, (done) =>
+      start((error) => done(error, undefined)),
+    )
+  }
+
+  async #request<T>(
+    operation: string,
+    effect: Effect,
+    signal: AbortSignal | undefined,
+    start: (done: Callback<T>) => void,
+  ): Promise<T> {
+    const machine = this.#owner.machine
+    if (!this.usable) throw new LinkLostError(`${operation}: the SFTP channel is closed`, { machine })
+    this.#pending += 1
+    try {
+      return await race(
+        () =>
+          new Promise<T>((resolve, reject) => {
+            start((error, value) => {
+              if (error === undefined || error === null) resolve(value)
+              else reject(this.#asError(operation, effect, error))
+            })
+          }),
+        [
+          ...callerLeaves(signal, `${operation} on ${machine}`),
+          {
+            signal: this.#owner.dead,
+            error: (reason) =>
+              new LinkLostError(`the connection was lost during ${operation}`, {
+                machine,
+                outcomeUnknown: effect === 'changes',
+                cause: reason,
+              }),
+          },
+        ],
+        { afterMs: REQUEST_DEADLINE_MS, error: () => this.#freeze(operation, effect) },
+      )
+    } finally {
+      this.#pending -= 1
+    }
+  }
+
+  #freeze(operation: string, effect: Effect): LinkLostError {
+    this.#frozen = true
+    this.#sftp.end()
+    this.#owner.suspect(REQUEST_DEADLINE_MS)
+    return new LinkLostError(`no answer to ${operation} within ${REQUEST_DEADLINE_MS / 1000} s`, {
+      machine: this.#owner.machine,
+      outcomeUnknown: effect === 'changes',
+    })
+  }
+
+  #asError(operation: string, effect: Effect, error: Error): Error {
+    const machine = this.#owner.machine
+    const message = messageOf(error)
+    const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined
+    if (code !== undefined && code !== 6 && code !== 7) {
+      return new SftpStatusError(STATUS[code] ?? 'other', operation, { machine, message, cause: error })
+    }
+    if (/does not support this extended request/i.test(message)) {
+      return new SftpStatusError('unsupported', operation, { machine, message, cause: error })
+    }
+    // "No response from server" and its kin: the answer will never come.
+    this.#closed = true
+    return new LinkLostError(`${operation}: ${message}`, {
+      machine,
+      outcomeUnknown: effect === 'changes',
+      cause: error,
+    })
+  }
+}
+
+function attributesOf(stats: Stats | FileEntryWithStats['attrs']): FileAttributes {
+  return { mode: stats.mode, uid: stats.uid, gid: stats.gid, size: stats.size, mtime: stats.mtime }
+}
+
+function asHandle(handle: Buffer): SftpHandle {
+  return handle as SftpHandle
+}

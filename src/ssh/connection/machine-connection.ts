@@ -1,0 +1,140 @@
+/**
+ * The connection to one machine over time: at most one live link, made when it is needed, forgotten
+ * when it dies, made anew at the next use. State is a closed union; listeners hear every change.
+ */
+import { Emitter } from '../../base/emitter.ts'
+import { messageOf } from '../../base/failure.ts'
+import { SharedAttempt } from '../../base/shared-attempt.ts'
+import { ConnectError, type Stage } from '../errors.ts'
+import { connectOnce, type ConnectDependencies } from './attempt.ts'
+import type { Link } from './link.ts'
+
+/** Whether a caller wants an attempt in any case, or only when one is due. */
+export type Hurry = 'now' | 'when-due'
+
+const LONGEST_REST_MS = 30_000
+
+export type ConnectionState =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'connecting'; readonly stage: Stage }
+  | { readonly kind: 'ready'; readonly link: Link; readonly since: Date }
+  /** A live link died. */
+  | { readonly kind: 'lost'; readonly reason: string; readonly at: Date }
+  /** The last attempt to connect failed. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly stage: Stage; readonly at: Date }
+
+export class MachineConnection {
+  readonly machine: string
+  readonly changes = new Emitter<ConnectionState>()
+  readonly #attempt: SharedAttempt<Link>
+  #state: ConnectionState = { kind: 'idle' }
+  /** The last failure, and until when callers in no hurry are answered with it. */
+  #failure: { readonly error: unknown; readonly until: number } | undefined
+  #closed = false
+
+  constructor(machine: string, dependencies: ConnectDependencies) {
+    this.machine = machine
+    this.#attempt = new SharedAttempt(`connecting to ${machine}`, (signal) =>
+      this.#connect(dependencies, signal),
+    )
+  }
+
+  get state(): ConnectionState {
+    return this.#state
+  }
+
+  /** The live link, if there is one now. */
+  get current(): Link | undefined {
+    return this.#state.kind === 'ready' && this.#state.link.alive ? this.#state.link : undefined
+  }
+
+  /**
+   * The live link, connecting first when there is none. All callers of one moment share one attempt.
+   *
+   * `when-due` is for background questions: after an attempt that failed slowly they are answered with
+   * its error for as long as it took (at most `LONGEST_REST_MS`), so that a dead machine cannot hold up
+   * everything that merely looks at it. `now` always tries.
+   * @throws ConnectError; CancelledError when `signal` fires.
+   */
+  async link(signal?: AbortSignal, hurry: Hurry = 'now'): Promise<Link> {
+    const current = this.current
+    if (current !== undefined) {
+      current.touch()
+      return current
+    }
+    if (this.#closed) {
+      throw new ConnectError('Presence is shutting down', 'closed', {
+        machine: this.machine,
+        stage: 'config',
+      })
+    }
+    const failure = this.#failure
+    if (hurry === 'when-due' && failure !== undefined && performance.now() < failure.until) throw failure.error
+    return this.#attempt.join(signal)
+  }
+
+  /** Close the link after it was idle for at least `idleMs`. */
+  closeIfIdle(idleMs: number): void {
+    const link = this.current
+    if (link === undefined || link.idleMs < idleMs) return
+    this.#set({ kind: 'idle' })
+    link.end()
+  }
+
+  /** End the link and refuse new ones. */
+  close(): void {
+    this.#closed = true
+    this.drop()
+  }
+
+  /** End the link; the next use connects anew, with the configuration as it is then. */
+  drop(): void {
+    const link = this.current
+    this.#attempt.cancel(
+      new ConnectError('the attempt was given up', 'closed', { machine: this.machine, stage: 'config' }),
+    )
+    this.#set({ kind: 'idle' })
+    link?.end()
+  }
+
+  async #connect(dependencies: ConnectDependencies, signal: AbortSignal): Promise<Link> {
+    this.#set({ kind: 'connecting', stage: 'config' })
+    const began = performance.now()
+    let link: Link
+    try {
+      link = await connectOnce(
+        this.machine,
+        dependencies,
+        (stage) => this.#set({ kind: 'connecting', stage }),
+        signal,
+      )
+    } catch (error) {
+      const stage = error instanceof ConnectError ? error.stage : 'config'
+      const now = performance.now()
+      if (!signal.aborted) this.#failure = { error, until: now + Math.min(now - began, LONGEST_REST_MS) }
+      this.#set(
+        signal.aborted
+          ? { kind: 'idle' }
+          : { kind: 'failed', reason: messageOf(error), stage, at: new Date() },
+      )
+      throw error
+    }
+    if (this.#closed) {
+      link.end()
+      throw new ConnectError('Presence is shutting down', 'closed', { machine: this.machine, stage: 'ready' })
+    }
+    this.#failure = undefined
+    this.#set({ kind: 'ready', link, since: new Date() })
+    link.dead.addEventListener('abort', () => {
+      if (this.#state.kind === 'ready' && this.#state.link === link) {
+        this.#set({ kind: 'lost', reason: messageOf(link.dead.reason), at: new Date() })
+      }
+    })
+    return link
+  }
+
+  #set(state: ConnectionState): void {
+    this.#state = state
+    this.changes.emit(state)
+  }
+}
