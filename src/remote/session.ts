@@ -11,20 +11,26 @@ import { HelperShell } from './shell/helper-shell.ts'
 
 export class MachineSession {
   readonly link: Link
+  /** False when the machine said that it has no SFTP. */
+  readonly sftpAvailable: boolean
   readonly #shellAnswer: ShellAnswer
   readonly #openingHelper: SharedAttempt<HelperShell>
   #helper: HelperShell | undefined
 
   /** Probe a fresh link; SFTP is opened beside the probe, since both will be wanted. */
   static async begin(link: Link, signal?: AbortSignal): Promise<MachineSession> {
-    const opening = link.sftp(signal).catch((_toldAtFirstUse: unknown) => undefined)
+    const opening = link.sftp(signal).then(
+      () => true,
+      // Whoever needs SFTP is told the reason then; without it commands still work.
+      (error: unknown) => !(error instanceof ChannelError),
+    )
     const answer = await probeShell(link, signal)
-    await opening
-    return new MachineSession(link, answer)
+    return new MachineSession(link, answer, await opening)
   }
 
-  private constructor(link: Link, shellAnswer: ShellAnswer) {
+  private constructor(link: Link, shellAnswer: ShellAnswer, sftpAvailable: boolean) {
     this.link = link
+    this.sftpAvailable = sftpAvailable
     this.#shellAnswer = shellAnswer
     this.#openingHelper = new SharedAttempt(`starting a helper shell on ${link.machine}`, async (signal) => {
       const helper = await HelperShell.open(link, this.requireShell().loginShell, signal)

@@ -1,0 +1,86 @@
+/**
+ * On whose behalf something happens: the session whose step or tool call the present asynchronous flow
+ * belongs to. The host's seams do not always tell (an absolute path comes without its session), and a
+ * guess could end on the wrong computer.
+ *
+ * Only this file keeps that context; the seams ask it.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Context } from '@deepseek-ai/cordis'
+
+export interface CurrentSession {
+  /** The session's working folder as the host has it, or undefined for one without. */
+  readonly cwd: string | undefined
+  /** `step`: the host itself looks around before a model step; `tool`: a tool call of the model runs. */
+  readonly phase: 'step' | 'tool'
+  /** The texts among the tool call's arguments; empty in a step. */
+  readonly named: readonly string[]
+}
+
+interface AgentLike {
+  readonly session: { readonly header: { readonly cwd?: string } }
+}
+
+const flow = new AsyncLocalStorage<CurrentSession>()
+
+export function currentSession(): CurrentSession | undefined {
+  return flow.getStore()
+}
+
+/** Run something on behalf of a session. */
+export function onBehalfOf<T>(session: CurrentSession, run: () => T): T {
+  return flow.run(session, run)
+}
+
+/** The events of the host that begin work for a session, by the shape we rely on. */
+interface HostEvents {
+  on(
+    name: 'agent/pre-step',
+    listener: (payload: { readonly agent: AgentLike }, next: () => unknown) => unknown,
+    options: { prepend: boolean },
+  ): unknown
+  on(
+    name: 'tools/pre-execute' | 'tools/execute',
+    listener: (
+      execution: { readonly agent?: AgentLike; readonly arguments?: unknown },
+      next: () => unknown,
+    ) => unknown,
+    options: { prepend: boolean },
+  ): unknown
+}
+
+/**
+ * Follow the host's events. `enterWith` is used on purpose: what the host does after the event, in the
+ * same flow (publishing a tool's result, reading instructions), still belongs to that session.
+ */
+export function followSessions(ctx: Context): void {
+  const events = ctx as unknown as HostEvents
+  const first = { prepend: true }
+  events.on(
+    'agent/pre-step',
+    ({ agent }, next) => {
+      flow.enterWith({ cwd: agent.session.header.cwd, phase: 'step', named: [] })
+      return next()
+    },
+    first,
+  )
+  const enterTool = (
+    execution: { readonly agent?: AgentLike; readonly arguments?: unknown },
+    next: () => unknown,
+  ): unknown => {
+    flow.enterWith({
+      cwd: execution.agent?.session.header.cwd,
+      phase: 'tool',
+      named: textsOf(execution.arguments),
+    })
+    return next()
+  }
+  events.on('tools/pre-execute', enterTool, first)
+  events.on('tools/execute', enterTool, first)
+}
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap((item) => (typeof item === 'string' ? [item] : []))
+}

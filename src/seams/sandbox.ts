@@ -1,0 +1,64 @@
+/**
+ * `ctx.sandbox` for both worlds: the host's local provider for local workspaces; for remote ones the
+ * command is marked with its policy, and the machine's own means confine it when it starts there. The
+ * host's local wrapper never reaches a machine.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import { SandboxUnavailableError, type ConfinedArgv, type SandboxPolicy } from '@deepseek-ai/dsh-sandbox'
+import { LocalSandboxProvider, type Config } from '@deepseek-ai/dsh-sandbox-local'
+import { messageOf } from '../base/failure.ts'
+import { sharePresence, type Presence } from '../core/presence.ts'
+import type { Place } from '../places/place.ts'
+import { confinementOf, waysOut } from '../remote/confine.ts'
+import { markConfined } from './confined-argv.ts'
+import { UNCONFINED_EXIT, UNCONFINED_SIGNATURE } from './sandbox-failure.ts'
+import { placeOf } from './world.ts'
+
+/** What a write into one of bubblewrap's read-only binds says. */
+const DENIAL_SIGNATURES = ['read-only file system']
+
+export default class PresenceSandbox extends LocalSandboxProvider {
+  // No `#private` members in services: the host hands them out behind a proxy.
+  private readonly presence: Presence
+
+  constructor(ctx: Context, config: Config) {
+    super(ctx, config)
+    this.presence = sharePresence(ctx)
+  }
+
+  /**
+   * Not `async` although later hosts await it: the earliest ones take the answer as it is.
+   * @throws SandboxUnavailableError when the machine is known to have no means of confinement.
+   */
+  override confine(argv: readonly string[], policy: SandboxPolicy): ConfinedArgv {
+    const place = this.placeOf(policy)
+    if (place === undefined) return super.confine(argv, policy)
+    const machine = this.presence.machine(place.machine)
+    const unconfined = this.presence.machines.get(place.machine)?.unconfined === true
+    const session = machine.current
+    const confinement = session === undefined ? undefined : confinementOf(session.shell, unconfined)
+    if (confinement === 'none') throw new SandboxUnavailableError(policy.mode, waysOut(place.machine))
+    return {
+      argv: markConfined({
+        machine: place.machine,
+        policy: { mode: policy.mode, root: place.path },
+        argv,
+      }),
+      // While the machine has not been probed, nothing more than partial can be promised.
+      enforcement: confinement === 'bwrap' ? 'full' : 'partial',
+      denialSignatures: confinement === 'unconfined-by-switch' ? [] : DENIAL_SIGNATURES,
+      runnerFailureRules: [
+        { allowedExitCodes: [UNCONFINED_EXIT], fatalSignatures: [UNCONFINED_SIGNATURE] },
+        { fatalSignatures: ['bwrap: '] },
+      ],
+    }
+  }
+
+  private placeOf(policy: SandboxPolicy): Place | undefined {
+    try {
+      return placeOf(this.presence, policy.workspaceRoot)
+    } catch (error) {
+      throw new SandboxUnavailableError(policy.mode, messageOf(error))
+    }
+  }
+}

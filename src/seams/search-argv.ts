@@ -1,0 +1,47 @@
+/** The host's `rg` command line for the machine's own ripgrep: same options, the machine's operands. */
+import { isAbsolute } from 'node:path'
+import { joinRemote, type RemotePath } from '../base/remote-path.ts'
+import type { Presence } from '../core/presence.ts'
+import { StartError } from '../remote/process/errors.ts'
+import type { MachineSession } from '../remote/session.ts'
+import { placeOf } from './world.ts'
+
+/** @throws StartError when the machine has no ripgrep, or an operand is on another machine. */
+export function translateSearch(
+  presence: Presence,
+  session: MachineSession,
+  folder: RemotePath,
+  argv: readonly string[],
+): string[] {
+  if (session.requireShell().programs.rg === undefined) {
+    throw new StartError(
+      'grep and glob need ripgrep (rg), which is not installed there or not on the PATH of commands. ' +
+        'Install it there, or search with the bash tool (grep -rn, find)',
+      'no-program',
+      session.machine,
+    )
+  }
+  const separator = argv.indexOf('--')
+  const options = separator < 0 ? argv.slice(1) : argv.slice(1, separator)
+  const operands = separator < 0 ? [] : argv.slice(separator + 1)
+  const translated = operands
+    .map((operand) => operandFor(presence, session.machine, folder, operand))
+    .filter((operand) => operand !== '')
+  return ['rg', ...options, ...(translated.length === 0 ? [] : ['--', ...translated])]
+}
+
+/**
+ * Paths in rg's answers are spelled like its operands, and the host makes those below the session's
+ * folder relative by its own local spelling. So an operand below the folder is given relative to it.
+ */
+function operandFor(presence: Presence, machine: string, folder: RemotePath, operand: string): string {
+  if (!isAbsolute(operand) && !operand.startsWith('/')) return operand
+  const place = placeOf(presence, operand)
+  if (place !== undefined && place.machine !== machine) {
+    throw new StartError(`"${operand}" is a folder of another machine, ${place.machine}`, 'refused', machine)
+  }
+  const path = place?.path ?? joinRemote(folder, operand)
+  if (path === folder) return ''
+  const prefix = folder === '/' ? '/' : `${folder}/`
+  return path.startsWith(prefix) ? path.slice(prefix.length) : path
+}

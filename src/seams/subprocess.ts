@@ -1,0 +1,82 @@
+/**
+ * `ctx.subprocess` for both worlds: the host's local runtime for local folders, and the machine for
+ * folders under the mounts. A command of a remote world never starts locally, whatever fails.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type {
+  SubprocessHandle,
+  SubprocessSpawnSpec,
+  SubprocessTerminalHandle,
+  SubprocessTerminalSpawnSpec,
+} from '@deepseek-ai/dsh-subprocess'
+import { LocalSubprocessRuntime } from '@deepseek-ai/dsh-subprocess-local'
+import { sharePresence, type Presence } from '../core/presence.ts'
+import type { Place } from '../places/place.ts'
+import { StartError } from '../remote/process/errors.ts'
+import { RemoteProcess } from '../remote/process/remote-process.ts'
+import { confinedPlace } from './confined-argv.ts'
+import { RemoteHandle } from './remote-handle.ts'
+import { prepareRequest, requestOf } from './remote-request.ts'
+import { worldOfFolder } from './world.ts'
+
+export default class PresenceSubprocess extends LocalSubprocessRuntime {
+  // No `#private` members in services: the host hands them out behind a proxy.
+  private readonly presence: Presence
+  private readonly running = new Set<RemoteProcess>()
+
+  constructor(ctx: Context) {
+    super(ctx)
+    this.presence = sharePresence(ctx)
+    ctx.effect(
+      () => async () => {
+        const running = [...this.running]
+        for (const process of running) process.terminate()
+        await Promise.all(running.map((process) => process.awaitGroup(AbortSignal.timeout(10_000))))
+      },
+      'presence: remote processes',
+    )
+  }
+
+  override spawn(spec: SubprocessSpawnSpec): SubprocessHandle {
+    const place = this.placeOf(spec)
+    if (place === undefined) return super.spawn(spec)
+    if (spec.signal?.aborted === true) {
+      throw new Error(`aborted before spawn: ${String(spec.signal.reason ?? 'aborted')}`)
+    }
+    const { presence } = this
+    const process = new RemoteProcess(presence.machine(place.machine), requestOf(spec, place), (session, request) =>
+      prepareRequest(presence, session, request, spec),
+    )
+    this.running.add(process)
+    const handle = new RemoteHandle(process, spec)
+    const forget = (): void => void this.running.delete(process)
+    handle.done.then(forget, forget)
+    return handle
+  }
+
+  override async spawnTerminal(spec: SubprocessTerminalSpawnSpec): Promise<SubprocessTerminalHandle> {
+    const place = this.placeOf(spec)
+    if (place === undefined) return super.spawnTerminal(spec)
+    throw new StartError(
+      'persistent terminals are not available in remote workspaces yet; use a preset whose bash tool runs one command at a time',
+      'refused',
+      place.machine,
+    )
+  }
+
+  /** The machine and folder a request is for. A confined command carries its machine with it. */
+  private placeOf(spec: { readonly argv: readonly string[]; readonly cwd: string }): Place | undefined {
+    const folder = worldOfFolder(this.presence, spec.cwd)
+    const confined = confinedPlace(spec.argv)
+    if (confined === undefined) return folder
+    if (folder === undefined) {
+      throw new StartError(
+        `the folder "${spec.cwd}" is on the local computer; commands of this session run on the machine. ` +
+          'Name a folder of the machine',
+        'refused',
+        confined,
+      )
+    }
+    return folder
+  }
+}
