@@ -3,12 +3,17 @@
  * reading of files: who resolves them is `resolve.ts`.
  */
 
-/** OpenSSH's five answers to a host key that is not known (ssh_config(5), StrictHostKeyChecking). */
+/**
+ * OpenSSH's five answers to a host key that is not known (ssh_config(5), StrictHostKeyChecking). `off` and
+ * `no` are one thing to it, and `ssh -G` does not tell them apart, so resolving gives `no` for both.
+ */
 export type HostKeyPolicy = 'yes' | 'ask' | 'accept-new' | 'no' | 'off'
 
 /** Which agent holds keys: none, the one `SSH_AUTH_SOCK` names, or a socket or pipe path. */
 export type AgentChoice =
-  { readonly kind: 'none' } | { readonly kind: 'environment' } | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'environment' }
+  | { readonly kind: 'path'; readonly path: string }
 
 export interface HostKeySettings {
   readonly policy: HostKeyPolicy
@@ -38,12 +43,23 @@ export interface AuthSettings {
   readonly passwordPrompts: number
 }
 
-/** Algorithm names in order of preference, OpenSSH's `+`, `-` and `^` already applied. */
+/**
+ * A configured list of algorithms. `replace`: exactly these, in this order; `append` and `prepend`: these
+ * after or before the defaults; `remove`: the defaults without these. Entries may be wildcard patterns.
+ * `applyAlgorithms` makes it a list of names. `ssh -G` has applied the operators already (to OpenSSH's own
+ * defaults) and gives `replace`; the other three come from our own evaluation, which knows no defaults.
+ */
+export interface AlgorithmChoice {
+  readonly how: 'replace' | 'append' | 'prepend' | 'remove'
+  readonly patterns: readonly string[]
+}
+
+/** undefined: not configured, so the client's own defaults hold. */
 export interface AlgorithmSettings {
-  readonly ciphers: readonly string[] | undefined
-  readonly macs: readonly string[] | undefined
-  readonly keyExchange: readonly string[] | undefined
-  readonly hostKeys: readonly string[] | undefined
+  readonly ciphers: AlgorithmChoice | undefined
+  readonly macs: AlgorithmChoice | undefined
+  readonly keyExchange: AlgorithmChoice | undefined
+  readonly hostKeys: AlgorithmChoice | undefined
 }
 
 export interface MachineSettings {
@@ -55,11 +71,17 @@ export interface MachineSettings {
   readonly user: string
   readonly addressFamily: 'any' | 'inet' | 'inet6'
   readonly bindAddress: string | undefined
-  /** Milliseconds for the TCP connection and the server's identification; undefined: our default. */
+  /**
+   * Milliseconds for the TCP connection and the server's identification; undefined: our default. Never 0:
+   * `ConnectTimeout 0` and `none` leave it to us too.
+   */
   readonly connectTimeoutMs: number | undefined
-  /** Milliseconds between keepalive requests; undefined: our default, 0: none. */
+  /**
+   * Milliseconds between keepalive requests; undefined: our default. Never 0: `ssh -G` prints 0 both for
+   * "none" and for "not configured".
+   */
   readonly keepaliveIntervalMs: number | undefined
-  readonly keepaliveCountMax: number | undefined
+  readonly keepaliveCountMax: number
   readonly hostKeys: HostKeySettings
   readonly auth: AuthSettings
   readonly algorithms: AlgorithmSettings
