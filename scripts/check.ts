@@ -15,7 +15,7 @@ const CHECKS: readonly Check[] = [
   { name: 'format', argv: [...program('prettier'), '--check', '--log-level', 'warn', '.'] },
   { name: 'arrows between rooms', argv: [process.execPath, join(ROOT, 'scripts', 'check-arrows.ts')] },
   { name: 'types of the host half', argv: types('tsconfig.json') },
-  { name: 'types of the panel', argv: types('tsconfig.client.json') },
+  { name: 'types of the panel', argv: types('src/client/tsconfig.json') },
   { name: 'types of scripts and tests', argv: types('tsconfig.tools.json') },
   { name: 'lint', argv: [...program('oxlint'), '--type-aware', '--deny-warnings', '--format', 'unix'] },
 ]

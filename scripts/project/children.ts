@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { atTheEnd } from './endings.ts'
+import { processTable } from './process-table.ts'
 
 export interface Exit {
   readonly code: number | null
@@ -91,15 +92,17 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
   const child = await startChild(argv, options)
   const [out, err] = [collect(child.process.stdout), collect(child.process.stderr)]
   let late = false
+  let stopping: Promise<void> | undefined
   const timer =
     options.timeoutMs === undefined
       ? undefined
       : setTimeout(() => {
           late = true
-          void child.stop(1000)
+          stopping = child.stop(1000)
         }, options.timeoutMs)
   const exit = await child.ended
   clearTimeout(timer)
+  await stopping
   const [stdout, stderr] = await Promise.all([out, err])
   if (late) {
     throw new Error(`${argv.join(' ')}: not finished after ${options.timeoutMs} ms\n${stdout}${stderr}`)
@@ -142,9 +145,16 @@ function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
 
 async function groupIsGone(pid: number, withinMs: number): Promise<boolean> {
   const until = Date.now() + withinMs
-  while (signalGroup(pid, 0)) {
+  while (await groupLives(pid)) {
     if (Date.now() > until) return false
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
   return true
+}
+
+/** Members that have ended and only wait to be collected by their parent do not count. */
+async function groupLives(pid: number): Promise<boolean> {
+  if (!signalGroup(pid, 0)) return false
+  if (process.platform === 'win32') return true
+  return (await processTable()).some((entry) => entry.group === pid && !entry.ended)
 }

@@ -13,6 +13,7 @@ export interface Ending {
 
 const endings = new Set<Ending>()
 let listening = false
+let releasing: Promise<void> | undefined
 let leaving: Promise<void> | undefined
 let leavingSince = 0
 
@@ -26,8 +27,18 @@ export function atTheEnd(ending: Ending): () => void {
   return () => endings.delete(ending)
 }
 
-/** Release everything now. Failures are told, never thrown: the rest must be released too. */
-export async function releaseAll(): Promise<void> {
+/** Release everything now, once for all who ask. Failures are told, never thrown: the rest must go too. */
+export function releaseAll(): Promise<void> {
+  releasing ??= releaseInTurn().finally(() => (releasing = undefined))
+  return releasing
+}
+
+/** True once a signal has asked this process to end: what ends from now on, ends because of that. */
+export function isLeaving(): boolean {
+  return leaving !== undefined
+}
+
+async function releaseInTurn(): Promise<void> {
   for (const ending of [...endings].reverse()) {
     endings.delete(ending)
     await ending.release().catch((failure: unknown) => console.error('presence: while ending:', failure))

@@ -20,33 +20,23 @@ import {
   unlink,
   utimes,
 } from 'node:fs/promises'
-import type { OpenHandles } from './handles.ts'
+import { EXTENSIONS } from './extensions.ts'
 import { longName } from './long-name.ts'
 import { resolvePath } from './resolve-path.ts'
-import { spaceOf } from './space.ts'
+import { absolute, pathOf, type Request, type Session } from './session.ts'
+import { setAttributes } from './set-attributes.ts'
 import { STATUS, StatusError, statusOf, statusPacket } from './status.ts'
 import {
   attributesOf,
   Fields,
   MalformedPacketError,
-  MAX_PACKET,
+  MAX_DATA,
   NO_ATTRIBUTES,
   packet,
   string,
   TYPE,
   uint32,
-  uint64,
-  type Attributes,
 } from './wire.ts'
-
-export interface Session {
-  readonly home: string
-  readonly openSshClient: boolean
-  readonly handles: OpenHandles
-}
-
-/** Answers one request; `id` is its first field, still as bytes, to be put into the answer. */
-type Request = (session: Session, id: Buffer, fields: Fields) => Promise<Buffer | undefined>
 
 /** The answer to a request; one that gives nothing to send has succeeded. */
 export async function answer(session: Session, type: number, fields: Fields): Promise<Buffer> {
@@ -66,9 +56,6 @@ const OPEN = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exclusive:
 
 /** Entries in one answer to a readdir request, as OpenSSH has it. */
 const LISTED_AT_ONCE = 100
-
-/** Room for data in a packet; sftp-server.c announces the same in `limits@openssh.com`. */
-const MAX_DATA = MAX_PACKET - 1024
 
 const openFile: Request = async (session, id, fields) => {
   const path = pathOf(session, fields)
@@ -203,50 +190,6 @@ const makeLink: Request = async (session, _id, fields) => {
   return undefined
 }
 
-interface Extension {
-  readonly version: string
-  readonly request: Request
-}
-
-/** OpenSSH's PROTOCOL file, section 4; announced to the client and answered by name. */
-export const EXTENSIONS: ReadonlyMap<string, Extension> = new Map<string, Extension>(
-  Object.entries({
-    'posix-rename@openssh.com': {
-      version: '1',
-      request: async (session, _id, fields) => {
-        await rename(pathOf(session, fields), pathOf(session, fields))
-        return undefined
-      },
-    },
-    'statvfs@openssh.com': {
-      version: '2',
-      request: async (session, id, fields) =>
-        packet(TYPE.extendedReply, id, await spaceOf(pathOf(session, fields))),
-    },
-    'hardlink@openssh.com': {
-      version: '1',
-      request: async (session, _id, fields) => {
-        await link(pathOf(session, fields), pathOf(session, fields))
-        return undefined
-      },
-    },
-    'fsync@openssh.com': {
-      version: '1',
-      request: async (session, _id, fields) => {
-        await session.handles.file(fields.bytes()).sync()
-        return undefined
-      },
-    },
-    'limits@openssh.com': {
-      version: '1',
-      request: (_session, id) => {
-        const limits = [MAX_PACKET, MAX_DATA, MAX_DATA, 0].map(uint64)
-        return Promise.resolve(packet(TYPE.extendedReply, id, ...limits))
-      },
-    },
-  }),
-)
-
 const extended: Request = (session, id, fields) => {
   const extension = EXTENSIONS.get(fields.text())
   if (extension === undefined) throw new StatusError(STATUS.unsupported)
@@ -275,17 +218,6 @@ const REQUESTS: Readonly<Record<number, Request>> = {
   [TYPE.extended]: extended,
 }
 
-function pathOf(session: Session, fields: Fields, whenEmpty?: string): Buffer {
-  const path = fields.bytes()
-  return absolute(session, path.length === 0 && whenEmpty !== undefined ? Buffer.from(whenEmpty) : path)
-}
-
-/** Joined as bytes and never folded: `..` behind a link means the link's target's parent. */
-function absolute(session: Session, path: Buffer): Buffer {
-  if (path.length === 0) throw new StatusError(STATUS.noSuchFile)
-  return path[0] === 0x2f ? path : Buffer.concat([Buffer.from(`${session.home}/`), path])
-}
-
 function openFlags(wanted: number): number {
   const has = (bit: number): boolean => (wanted & bit) !== 0
   const access = has(OPEN.write)
@@ -303,27 +235,6 @@ function openFlags(wanted: number): number {
     constants.O_NONBLOCK |
     constants.O_NOCTTY
   )
-}
-
-interface Setters {
-  readonly size: (size: number) => Promise<void>
-  readonly mode: (mode: number) => Promise<void>
-  readonly times: (atime: number, mtime: number) => Promise<void>
-  readonly owner: (uid: number, gid: number) => Promise<void>
-}
-
-/** All of them are tried, in OpenSSH's order; the last failure is the answer. */
-async function setAttributes(wanted: Attributes, set: Setters): Promise<void> {
-  const { size, mode, atime, mtime, uid, gid } = wanted
-  let failure: unknown
-  const attempt = async (setting: Promise<void>): Promise<void> => {
-    await setting.catch((cause: unknown) => (failure = cause))
-  }
-  if (size !== undefined) await attempt(set.size(size))
-  if (mode !== undefined) await attempt(set.mode(mode))
-  if (atime !== undefined && mtime !== undefined) await attempt(set.times(atime, mtime))
-  if (uid !== undefined && gid !== undefined) await attempt(set.owner(uid, gid))
-  if (failure !== undefined) throw failure
 }
 
 /** Undefined for an entry that went away since the folder was read. */

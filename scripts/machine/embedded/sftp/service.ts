@@ -4,8 +4,10 @@
  */
 import type { ServerChannel } from 'ssh2'
 import { ChannelOutput } from '../output.ts'
-import { answer, EXTENSIONS, type Session } from './requests.ts'
+import { EXTENSIONS } from './extensions.ts'
 import { OpenHandles } from './handles.ts'
+import { answer } from './requests.ts'
+import type { Session } from './session.ts'
 import { Fields, MalformedPacketError, packet, PacketSplitter, string, TYPE, uint32 } from './wire.ts'
 
 export interface SftpPlace {

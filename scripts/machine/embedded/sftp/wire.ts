@@ -40,6 +40,9 @@ const ATTRIBUTES = { size: 1, owner: 2, mode: 4, times: 8 } as const
 /** OpenSSH's own limit (sftp-common.h, SFTP_MAX_MSG_LENGTH). */
 export const MAX_PACKET = 256 * 1024
 
+/** Room for data in a packet; sftp-server.c announces the same in `limits@openssh.com`. */
+export const MAX_DATA = MAX_PACKET - 1024
+
 /** Attributes as a client may set them; an absent field is to be left alone. */
 export interface Attributes {
   readonly size?: number

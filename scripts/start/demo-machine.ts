@@ -1,0 +1,43 @@
+/** The demo machine with a fresh copy of the sample project on it, as a target. */
+import { cp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { witnessOf } from '../machine/independent.ts'
+import { startMachine } from '../machine/start.ts'
+import type { DemoMachine } from '../machine/machine.ts'
+import { SAMPLE, SAMPLE_NAME } from './sample.ts'
+import type { Target } from './target.ts'
+
+export async function demoTarget(folder: string): Promise<Target> {
+  const machine = await startMachine({ folder })
+  const project = join(machine.home, SAMPLE_NAME)
+  await rm(project, { recursive: true, force: true })
+  await cp(SAMPLE, project, { recursive: true })
+  const confined = await canConfine(machine)
+  return {
+    alias: machine.alias,
+    folder: project,
+    entry: {
+      host: machine.host,
+      port: machine.port,
+      user: machine.user,
+      identityFile: machine.identityFile,
+      knownHostsFile: machine.knownHostsFile,
+      ...(confined ? {} : { unconfined: true }),
+    },
+    witness: witnessOf(machine),
+    about: [
+      machine.kind === 'openssh'
+        ? `an OpenSSH server of this computer, for account ${machine.user}, on ${machine.host}:${machine.port}`
+        : `an SSH server inside this program (no sshd is installed here), on ${machine.host}:${machine.port}`,
+      ...(confined
+        ? []
+        : ['this computer has no usable bubblewrap: the demo machine is set to run commands unconfined']),
+    ],
+  }
+}
+
+/** Tried by use, as only that tells: an installed bubblewrap may still not be allowed to work. */
+async function canConfine(machine: DemoMachine): Promise<boolean> {
+  const command = 'bwrap --ro-bind / / --dev /dev --unshare-pid --proc /proc --die-with-parent -- true'
+  return (await machine.run(command)).code === 0
+}
