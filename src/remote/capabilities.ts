@@ -65,7 +65,8 @@ export async function probeShell(link: Link, signal: AbortSignal | undefined): P
     if (link.dead.aborted) throw link.dead.reason
     return parseProbe(Buffer.concat(output).toString('utf8'), mark, Buffer.concat(errors).toString('utf8'))
   } catch (error) {
-    if (error instanceof ChannelError && error.code === 'no-exec') return { kind: 'none', reason: error.message }
+    if (error instanceof ChannelError && error.code === 'no-exec')
+      return { kind: 'none', reason: error.message }
     throw error
   }
 }

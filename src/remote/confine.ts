@@ -24,7 +24,8 @@ export function confinementOf(shell: Shell | undefined, unconfined: boolean): Co
  * a private temporary folder; processes outside cannot be seen or signalled.
  */
 export function bwrapArgv(argv: readonly string[], policy: ConfinePolicy): string[] {
-  const writable = policy.mode === 'workspace-write' ? ['--tmpfs', '/tmp', '--bind', policy.root, policy.root] : []
+  const writable =
+    policy.mode === 'workspace-write' ? ['--tmpfs', '/tmp', '--bind', policy.root, policy.root] : []
   return [
     'bwrap',
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--unshare-pid', '--proc', '/proc', '--die-with-parent'],

@@ -18,7 +18,10 @@ export async function canonicalPath(
 ): Promise<RemotePath> {
   const sftp = await session.sftp(signal)
   // Servers differ in whether realpath accepts a missing last segment: only an existing one is believed.
-  const [real, exists] = await Promise.all([realOrAbsent(sftp, path, signal), existsThere(sftp, path, signal)])
+  const [real, exists] = await Promise.all([
+    realOrAbsent(sftp, path, signal),
+    existsThere(sftp, path, signal),
+  ])
   if (real !== undefined && exists) return real
   const ancestors: RemotePath[] = []
   for (let at = path; at !== '/'; at = parentOf(at)) ancestors.push(parentOf(at))
@@ -56,7 +59,11 @@ async function realOrAbsent(
   }
 }
 
-async function existsThere(sftp: SftpChannel, path: RemotePath, signal: AbortSignal | undefined): Promise<boolean> {
+async function existsThere(
+  sftp: SftpChannel,
+  path: RemotePath,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
   return (await typeThere(sftp, path, signal)) !== undefined
 }
 

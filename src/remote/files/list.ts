@@ -26,7 +26,11 @@ export interface ListedEntry {
 }
 
 /** Direct children in the order of the host's own listings. @throws FileError. */
-export async function listFolder(session: MachineSession, folder: Shown, signal?: AbortSignal): Promise<ListedEntry[]> {
+export async function listFolder(
+  session: MachineSession,
+  folder: Shown,
+  signal?: AbortSignal,
+): Promise<ListedEntry[]> {
   const doing = `cannot list "${folder.shown}"`
   try {
     const sftp = await session.sftp(signal)
@@ -42,7 +46,11 @@ export async function listFolder(session: MachineSession, folder: Shown, signal?
   }
 }
 
-async function readEntries(sftp: SftpChannel, path: RemotePath, signal: AbortSignal | undefined): Promise<SftpEntry[]> {
+async function readEntries(
+  sftp: SftpChannel,
+  path: RemotePath,
+  signal: AbortSignal | undefined,
+): Promise<SftpEntry[]> {
   const handle = await sftp.openFolder(path, signal)
   try {
     return await readAllBatches(sftp, handle, signal)

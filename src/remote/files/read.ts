@@ -31,7 +31,8 @@ export async function requireRegular(
   const stat = await statPath(session, file.path, true, signal).catch((error: unknown) => {
     throw asFileError(error, doing)
   })
-  if (stat === undefined) throw new FileError(`${doing}: not found`, 'not-found', { machine: session.machine })
+  if (stat === undefined)
+    throw new FileError(`${doing}: not found`, 'not-found', { machine: session.machine })
   if (stat.type !== 'file') {
     throw new FileError(`${doing}: not a regular file`, 'not-regular', { machine: session.machine })
   }
@@ -87,7 +88,10 @@ export async function readRange(
 ): Promise<Buffer> {
   const parts: Buffer[] = []
   const range = withOpenFile(session, file, signal, async function* (sftp, handle) {
-    const starts = Array.from({ length: Math.ceil(length / CHUNK_BYTES) }, (_unused, index) => index * CHUNK_BYTES)
+    const starts = Array.from(
+      { length: Math.ceil(length / CHUNK_BYTES) },
+      (_unused, index) => index * CHUNK_BYTES,
+    )
     for (let at = 0; at < starts.length; at += IN_FLIGHT) {
       const batch = starts.slice(at, at + IN_FLIGHT).map(async (start) => {
         const wanted = Math.min(CHUNK_BYTES, length - start)

@@ -67,7 +67,10 @@ export class RemoteFiles {
   }
 
   /** @returns undefined when nothing is there. */
-  async stat(file: Shown, options: CallOptions & { readonly follow?: boolean } = {}): Promise<FileStat | undefined> {
+  async stat(
+    file: Shown,
+    options: CallOptions & { readonly follow?: boolean } = {},
+  ): Promise<FileStat | undefined> {
     const session = await this.#session(options)
     return statPath(session, file.path, options.follow ?? true, options.signal).catch((error: unknown) => {
       throw asFileError(error, `cannot stat "${file.shown}"`)
@@ -80,7 +83,9 @@ export class RemoteFiles {
       const bytes = await readAll(session, file, stat.size, WHOLE_FILE, options.signal)
       this.#memory.remember(file.path, stat.version, bytes)
       if (bytes.subarray(0, BINARY_SAMPLE_BYTES).includes(0)) {
-        throw new FileError(`cannot read "${file.shown}": binary file`, 'not-text', { machine: session.machine })
+        throw new FileError(`cannot read "${file.shown}": binary file`, 'not-text', {
+          machine: session.machine,
+        })
       }
       return decodeText(bytes, 'read', file.shown)
     })
@@ -148,7 +153,12 @@ export class RemoteFiles {
   }
 
   /** Replace a literal text. @throws FileError as `write`, and `edit-not-found`, `ambiguous-edit`, `not-text`. */
-  edit(file: Shown, edit: LiteralEdit, version: string | undefined, signal?: AbortSignal): Promise<WriteOutcome> {
+  edit(
+    file: Shown,
+    edit: LiteralEdit,
+    version: string | undefined,
+    signal?: AbortSignal,
+  ): Promise<WriteOutcome> {
     return this.#changing(file, 'edit', signal, async (session, existing) => {
       if (existing === undefined) throw stale(file, 'edit')
       if (existing.type !== 'file') {

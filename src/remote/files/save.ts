@@ -95,10 +95,16 @@ async function writeContent(
       await sftp.write(handle, from, content.subarray(from, from + CHUNK_BYTES), signal)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, Math.ceil(content.length / CHUNK_BYTES)) }, writer))
+  await Promise.all(
+    Array.from({ length: Math.min(IN_FLIGHT, Math.ceil(content.length / CHUNK_BYTES)) }, writer),
+  )
 }
 
-async function syncWherePossible(sftp: SftpChannel, handle: SftpHandle, signal: AbortSignal | undefined): Promise<void> {
+async function syncWherePossible(
+  sftp: SftpChannel,
+  handle: SftpHandle,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   try {
     await sftp.fsync(handle, signal)
   } catch (error) {

@@ -27,7 +27,11 @@ export interface FileStat {
 }
 
 const TYPE_BITS = 0o170000
-const TYPES: Readonly<Record<number, FileType>> = { 0o100000: 'file', 0o040000: 'directory', 0o120000: 'symlink' }
+const TYPES: Readonly<Record<number, FileType>> = {
+  0o100000: 'file',
+  0o040000: 'directory',
+  0o120000: 'symlink',
+}
 
 export function typeOf(mode: number): FileType {
   return TYPES[mode & TYPE_BITS] ?? 'other'
@@ -84,7 +88,10 @@ async function exactVersion(
   const there = follow ? `[ -e ${word} ]` : `[ -e ${word} ] || [ -h ${word} ]`
   try {
     const helper = await session.helper(signal)
-    const answer = await helper.run(`{ ${there}; } && stat ${follow ? '-L ' : ''}${format} -- ${word}`, signal)
+    const answer = await helper.run(
+      `{ ${there}; } && stat ${follow ? '-L ' : ''}${format} -- ${word}`,
+      signal,
+    )
     const token = answer.output.toString('latin1').trim()
     return answer.status === 0 && token !== '' ? `x:${token}` : undefined
   } catch (error) {

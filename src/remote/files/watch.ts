@@ -42,7 +42,8 @@ export async function watchPath(
     }
   }
   const running = loop().catch((error: unknown) => {
-    if (!(error instanceof CancelledError)) changed(error instanceof Error ? error : new Error(messageOf(error)))
+    if (!(error instanceof CancelledError))
+      changed(error instanceof Error ? error : new Error(messageOf(error)))
   })
   return async () => {
     stop.abort()

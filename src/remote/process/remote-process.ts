@@ -27,7 +27,10 @@ export interface ProcessRequest {
 }
 
 /** Rewrites the request once the machine is known, e.g. to confine it. May throw to refuse it. */
-export type Prepare = (session: MachineSession, request: ProcessRequest) => ProcessRequest | Promise<ProcessRequest>
+export type Prepare = (
+  session: MachineSession,
+  request: ProcessRequest,
+) => ProcessRequest | Promise<ProcessRequest>
 
 const NAME_OF_VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 
@@ -44,6 +47,8 @@ export class RemoteProcess {
   #channel: ExecChannel | undefined
   #session: MachineSession | undefined
   #pid: number | undefined
+  /** Settles when the launch script has said whether it started the command, or never will. */
+  readonly #headed = Promise.withResolvers<void>()
   #exited = false
   #gone = false
 
@@ -67,10 +72,7 @@ export class RemoteProcess {
   terminate(): void {
     if (this.#stopping.signal.aborted || this.#gone) return
     this.#stopping.abort(new CancelledError('the command was ended'))
-    const channel = this.#channel
-    if (channel === undefined) return
-    if (this.#request.input === 'none' && !this.#exited) channel.stdin.end('stop\n')
-    else void this.#endByAnotherChannel()
+    if (this.#channel !== undefined) this.#stop(this.#channel)
   }
 
   /**
@@ -94,6 +96,11 @@ export class RemoteProcess {
     }
   }
 
+  #stop(channel: ExecChannel): void {
+    if (this.#request.input === 'none' && !this.#exited) channel.stdin.end('stop\n')
+    else void this.#endByAnotherChannel()
+  }
+
   async #run(prepare: Prepare): Promise<ExitFacts> {
     const stop = this.#stopping.signal
     const session = await this.#machine.session(stop)
@@ -102,7 +109,7 @@ export class RemoteProcess {
     const channel = await this.#start(session, request, stop)
     this.#channel = channel
     // Ended while the channel was being opened: nothing may be left behind.
-    if (stop.aborted) channel.stdin.end('stop\n')
+    if (stop.aborted) this.#stop(channel)
     const exit = await channel.exit
     this.#exited = true
     await race(() => channel.closed, [], {
@@ -120,7 +127,8 @@ export class RemoteProcess {
     const machine = session.machine
     const shell = session.requireShell()
     const variables = Object.entries(request.env).map(([name, value]) => {
-      if (!NAME_OF_VARIABLE.test(name)) throw new StartError(`"${name}" cannot name a variable`, 'refused', machine)
+      if (!NAME_OF_VARIABLE.test(name))
+        throw new StartError(`"${name}" cannot name a variable`, 'refused', machine)
       return `${name}=${value}`
     })
     const mark = randomMark()
@@ -153,6 +161,7 @@ export class RemoteProcess {
       mark,
       (line) => {
         header = line
+        this.#headed.resolve()
         const pid = /^ok (\d+)$/.exec(line)?.[1]
         if (pid !== undefined) this.#pid = Number(pid)
       },
@@ -167,6 +176,7 @@ export class RemoteProcess {
     channel.stderr.on('data', (chunk: Buffer) => err.push(chunk))
     this.#failToStart = channel.exit.then(async () => {
       await channel.closed
+      this.#headed.resolve()
       if (header === undefined) {
         const said = `${out.noise}\n${err.noise}`.split('\n').find((line) => line.trim() !== '')
         throw new StartError(
@@ -176,10 +186,18 @@ export class RemoteProcess {
         )
       }
       if (header === 'folder') {
-        throw new StartError(`the folder ${request.folder} does not exist there or cannot be entered`, 'no-folder', machine)
+        throw new StartError(
+          `the folder ${request.folder} does not exist there or cannot be entered`,
+          'no-folder',
+          machine,
+        )
       }
       if (header === 'program') {
-        throw new StartError(`the program "${request.argv[0] ?? ''}" is not installed there`, 'no-program', machine)
+        throw new StartError(
+          `the program "${request.argv[0] ?? ''}" is not installed there`,
+          'no-program',
+          machine,
+        )
       }
     })
     this.#failToStart.catch((_thrownByRun: unknown) => undefined)
@@ -188,6 +206,10 @@ export class RemoteProcess {
   /** For commands that use the channel's input themselves, or whose leader is gone already. */
   async #endByAnotherChannel(): Promise<void> {
     const session = this.#session
+    await race(() => this.#headed.promise, [], {
+      afterMs: this.#request.graceMs,
+      error: () => new Error('silent'),
+    }).catch((_thenTheChannelIsClosed: unknown) => undefined)
     if (session === undefined || this.#pid === undefined) {
       this.#channel?.close()
       return
@@ -201,7 +223,12 @@ export class RemoteProcess {
     }
   }
 
-  async #ask(session: MachineSession, script: string, args: readonly string[], signal?: AbortSignal): Promise<void> {
+  async #ask(
+    session: MachineSession,
+    script: string,
+    args: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<void> {
     const start = startScript(script, args, session.requireShell().loginShell)
     const channel = await session.link.exec(start.commandLine, signal)
     channel.stdout.resume()

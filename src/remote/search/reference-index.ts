@@ -46,7 +46,8 @@ export class ReferenceIndex {
   async query(text: string, signal: AbortSignal): Promise<Candidate[]> {
     const query = text.replaceAll('\\', '/')
     const slash = query.lastIndexOf('/')
-    if (query === '' || slash >= 0) return this.#folder(query.slice(0, slash + 1), query.slice(slash + 1), signal)
+    if (query === '' || slash >= 0)
+      return this.#folder(query.slice(0, slash + 1), query.slice(slash + 1), signal)
     const candidates = this.#candidates ?? (await this.#listing.join(signal))
     return rank(
       candidates.filter((candidate) => isOffered(candidate.path, query)),
@@ -56,11 +57,14 @@ export class ReferenceIndex {
   }
 
   #newListing(): SharedAttempt<readonly Candidate[]> {
-    const listing: SharedAttempt<readonly Candidate[]> = new SharedAttempt('listing files', async (signal) => {
-      const candidates = await this.#wholeTree(signal)
-      if (this.#listing === listing) this.#candidates = candidates
-      return candidates
-    })
+    const listing: SharedAttempt<readonly Candidate[]> = new SharedAttempt(
+      'listing files',
+      async (signal) => {
+        const candidates = await this.#wholeTree(signal)
+        if (this.#listing === listing) this.#candidates = candidates
+        return candidates
+      },
+    )
     return listing
   }
 
@@ -88,7 +92,9 @@ export class ReferenceIndex {
     return entries.flatMap((entry): Candidate[] => {
       if (entry.isLink) return []
       if (entry.type === 'directory') {
-        return this.#limits.excluded.has(entry.name) ? [] : [{ path: `${prefix}${entry.name}`, kind: 'directory' }]
+        return this.#limits.excluded.has(entry.name)
+          ? []
+          : [{ path: `${prefix}${entry.name}`, kind: 'directory' }]
       }
       return entry.type === 'file' ? [{ path: `${prefix}${entry.name}`, kind: 'file' }] : []
     })
@@ -108,7 +114,13 @@ export class ReferenceIndex {
     const both = `s='${script}'; sh -c "$s" s d "$@"; printf '\\0'; sh -c "$s" s f "$@"`
     const process = new RemoteProcess(
       this.#machine,
-      { argv: ['sh', '-c', both, 'presence', ...prune], folder: this.#root, env: {}, input: 'none', graceMs: 1000 },
+      {
+        argv: ['sh', '-c', both, 'presence', ...prune],
+        folder: this.#root,
+        env: {},
+        input: 'none',
+        graceMs: 1000,
+      },
       (_session, request) => request,
     )
     const abort = (): void => process.terminate()

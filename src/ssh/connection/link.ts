@@ -3,7 +3,7 @@
  * that every operation on it races against; it is never revived (a new one is made at the next use).
  */
 import type { Duplex } from 'node:stream'
-import type { Client, ClientChannel, SFTPWrapper } from 'ssh2'
+import type { Client } from 'ssh2'
 import { messageOf } from '../../base/failure.ts'
 import { callerLeaves, diesWith, race } from '../../base/race.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
@@ -123,12 +123,11 @@ export class Link {
         throw error
       },
     )
-    const exec = new ExecChannel(channel, this)
-    channel.once('close', () => {
+    void channel.closed.then(() => {
       this.touch()
       release()
     })
-    return exec
+    return channel
   }
 
   /** Close politely. Safe to call on a dead link. */
@@ -137,12 +136,13 @@ export class Link {
     this.#client.end()
   }
 
-  #openExec(command: string): Promise<ClientChannel> {
+  #openExec(command: string): Promise<ExecChannel> {
     return race(
       () =>
-        new Promise<ClientChannel>((resolve, reject) => {
+        new Promise<ExecChannel>((resolve, reject) => {
           this.#client.exec(command, (error, channel) => {
-            if (error === undefined || error === null) resolve(channel)
+            // Wrapped at once: the exit of a short command may already be in the packet being read.
+            if (error === undefined || error === null) resolve(new ExecChannel(channel, this))
             else reject(this.#asChannelError(error))
           })
         }),
@@ -152,18 +152,17 @@ export class Link {
   }
 
   async #openSftp(): Promise<SftpChannel> {
-    const wrapper = await race(
+    const channel = await race(
       () =>
-        new Promise<SFTPWrapper>((resolve, reject) => {
+        new Promise<SftpChannel>((resolve, reject) => {
           this.#client.sftp((error, sftp) => {
-            if (error === undefined || error === null) resolve(sftp)
+            if (error === undefined || error === null) resolve(new SftpChannel(sftp, this))
             else reject(this.#asSftpError(error))
           })
         }),
       [diesWith(this.dead)],
       { afterMs: SMALL_REQUEST_MS, error: () => this.#silence('opening SFTP') },
     )
-    const channel = new SftpChannel(wrapper, this)
     this.#sftp = channel
     return channel
   }

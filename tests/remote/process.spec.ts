@@ -1,0 +1,228 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseRemotePath } from '../../src/base/remote-path.ts'
+import { LinkLostError } from '../../src/ssh/errors.ts'
+import { CollectedOutput } from '../../src/remote/process/output.ts'
+import { RemoteProcess, type ProcessRequest } from '../../src/remote/process/remote-process.ts'
+import { startRig, type Rig } from '../support/rig.ts'
+
+let rig: Rig
+beforeAll(async () => {
+  rig = await startRig()
+})
+afterAll(() => rig.stop())
+
+interface Ran {
+  readonly code: number | null
+  readonly signal: string | null
+  readonly out: string
+  readonly err: string
+}
+
+function start(argv: readonly string[], change: Partial<ProcessRequest> = {}): RemoteProcess {
+  return new RemoteProcess(
+    rig.machine,
+    { argv, folder: parseRemotePath(rig.folder), env: {}, input: 'none', graceMs: 2000, ...change },
+    (_session, request) => request,
+  )
+}
+
+async function run(argv: readonly string[], change: Partial<ProcessRequest> = {}): Promise<Ran> {
+  const process = start(argv, change)
+  const out: Buffer[] = []
+  const err: Buffer[] = []
+  process.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+  process.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+  const { exitCode, signal } = await process.done
+  return { code: exitCode, signal, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }
+}
+
+/** Command lines of live processes that hold a text. */
+function living(text: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
+        return line.includes(text) && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')
+          ? [line]
+          : []
+      } catch (endedMeanwhile) {
+        expect(endedMeanwhile).toBeInstanceOf(Error)
+        return []
+      }
+    })
+}
+
+async function untilNone(text: string): Promise<void> {
+  while (living(text).length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+describe('a command on a machine', () => {
+  it('tells exit code, signal, and both streams apart', async () => {
+    expect(await run(['sh', '-c', 'echo out; echo err >&2; exit 3'])).toEqual({
+      code: 3,
+      signal: null,
+      out: 'out\n',
+      err: 'err\n',
+    })
+    expect(await run(['sh', '-c', 'kill -9 $$'])).toMatchObject({ code: null, signal: 'SIGKILL' })
+  })
+
+  it('is byte for byte what a local shell would run', async () => {
+    const script = `echo 'it'"'"'s' ; printf 'a b\\n' | awk '{print $1}' ; printf '%s\\n' "a'b" '!x' '\\\\'; printf '\\0\\377' | od -An -tx1`
+    const local = execFileSync('bash', ['-c', script]).toString()
+    expect((await run(['bash', '-c', script])).out).toBe(local)
+  })
+
+  it('passes arguments that no shell may look at', async () => {
+    const words = ["it's", '$HOME', '`id`', 'two\nlines', '*', '-n', '', '\\', '你好']
+    expect((await run(['printf', '%s\\037', ...words])).out).toBe(
+      words.map((word) => `${word}\u001f`).join(''),
+    )
+  })
+
+  it('takes arguments far longer than a command line', async () => {
+    const long = 'x'.repeat(100_000)
+    expect((await run(['printf', '%s', long])).out).toBe(long)
+  })
+
+  it('has its folder, its variables, and nothing of the local environment', async () => {
+    mkdirSync(join(rig.folder, "odd 'name\nhere"), { recursive: true })
+    process.env['PRESENCE_TEST_SECRET'] = 'local'
+    const ran = await run(['sh', '-c', 'pwd; echo "$GREETING"; env'], {
+      folder: parseRemotePath(join(rig.folder, "odd 'name\nhere")),
+      env: { GREETING: 'hi "you" $HOME' },
+    })
+    expect(ran.out).toMatch(/odd 'name\nhere\nhi "you" \$HOME\n/)
+    expect(ran.out).not.toContain('PRESENCE_TEST_SECRET')
+  })
+
+  it('reads an empty input at once, or what it is given', async () => {
+    expect((await run(['cat'])).code).toBe(0)
+    expect((await run(['wc', '-c'], { input: { data: 'x'.repeat(3_000_000) } })).out.trim()).toBe('3000000')
+    const piped = start(['tr', 'a-z', 'A-Z'], { input: 'pipe' })
+    let out = ''
+    piped.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+    piped.stdin?.write('hello ')
+    piped.stdin?.end('there')
+    expect((await piped.done).exitCode).toBe(0)
+    expect(out).toBe('HELLO THERE')
+  })
+
+  it('that cannot start says why, and is no exit code', async () => {
+    await expect(run(['true'], { folder: parseRemotePath('/no/such/folder') })).rejects.toMatchObject({
+      reason: 'no-folder',
+      message: expect.stringContaining('demo: the folder /no/such/folder') as string,
+    })
+    await expect(run(['no-such-program'])).rejects.toMatchObject({ reason: 'no-program' })
+  })
+
+  it('returns when its leader ends, although a child holds the output', async () => {
+    const ran = await run(['bash', '-c', 'sleep 301 & echo started'], { graceMs: 300 })
+    expect(ran).toMatchObject({ code: 0, out: 'started\n' })
+    expect(living('sleep 301').length).toBe(1)
+    execFileSync('pkill', ['-f', '^sleep 301'])
+  })
+})
+
+describe('ending a command', () => {
+  it('ends its whole group, a child that ignores TERM included', async () => {
+    const process = start(
+      ['bash', '-c', 'trap "" HUP; (trap "" TERM; while :; do sleep 302; done) & sleep 302 & wait'],
+      {
+        graceMs: 300,
+      },
+    )
+    while (living('sleep 302').length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+    process.terminate()
+    expect(await process.done).toMatchObject({ signal: 'SIGTERM' })
+    expect(await process.awaitGroup()).toBe(true)
+    expect(living('sleep 302')).toEqual([])
+  })
+
+  it('works for one that reads the channel, and for what outlived its leader', async () => {
+    const reader = start(['sh', '-c', 'sleep 303; cat'], { input: 'pipe', graceMs: 300 })
+    while (living('sleep 303').length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    reader.terminate()
+    expect(await reader.done).toMatchObject({ signal: 'SIGTERM' })
+    await untilNone('sleep 303')
+
+    const parent = start(['bash', '-c', 'sleep 304 >/dev/null 2>&1 & true'])
+    await parent.done
+    expect(living('sleep 304').length).toBe(1)
+    parent.terminate()
+    expect(await parent.awaitGroup()).toBe(true)
+    expect(living('sleep 304')).toEqual([])
+  })
+
+  it('before it was started starts nothing', async () => {
+    const process = start(['sh', '-c', 'echo ran > should-not-exist'])
+    process.terminate()
+    await expect(process.done).rejects.toThrow(/cancelled/)
+    expect(readdirSync(rig.folder)).not.toContain('should-not-exist')
+  })
+})
+
+it('200 commands by 8 workers beside file reads all succeed, and no watcher is left', async () => {
+  writeFileSync(join(rig.folder, 'beside'), 'content')
+  let next = 0
+  const results: string[] = []
+  const worker = async (): Promise<void> => {
+    while (next < 200) {
+      const mine = next++
+      results.push((await run(['echo', `n${mine}`])).out.trim())
+    }
+  }
+  const reader = async (): Promise<void> => {
+    while (results.length < 200) {
+      const text = await rig.files.readText({
+        path: parseRemotePath(join(rig.folder, 'beside')),
+        shown: 'beside',
+      })
+      expect(text).toBe('content')
+    }
+  }
+  await Promise.all([...Array.from({ length: 8 }, worker), reader()])
+  expect(new Set(results).size).toBe(200)
+  await untilNone('group() { kill')
+})
+
+it('a connection that is cut under a command is a lost link with unknown outcome, and the command dies', async () => {
+  const process = start(['bash', '-c', 'sleep 305 & sleep 305'], { graceMs: 300 })
+  while (living('sleep 305').length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+  const sessions = execFileSync('pgrep', ['-f', 'sshd: .*(notty|@)']).toString()
+  expect(sessions).not.toBe('')
+  await rig.server.restart()
+  const failure = await process.done.catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(LinkLostError)
+  expect(failure).toMatchObject({ outcomeUnknown: true, message: expect.stringContaining('demo:') as string })
+  await untilNone('sleep 305')
+  expect((await run(['echo', 'back again'])).out).toBe('back again\n')
+})
+
+describe('collected output', () => {
+  it('keeps the tail, spills the whole, and reads by offset', () => {
+    const output = new CollectedOutput({ maxBytes: 10, spillMaxBytes: 100 }, 'stdout')
+    output.push(Buffer.from('hello '))
+    expect(output.readFrom(0)).toEqual({ text: 'hello ', nextOffset: 6, lossy: false })
+    expect(output.readFrom(3)).toEqual({ text: 'lo ', nextOffset: 6, lossy: false })
+    output.push(Buffer.from('wonderful world'))
+    const read = output.readFrom(6)
+    expect(read).toMatchObject({ text: 'rful world', nextOffset: 21, lossy: true })
+    output.seal()
+    expect(readFileSync(read.spillPath ?? '', 'utf8')).toBe('hello wonderful world')
+    expect(output.readFrom(11)).toMatchObject({ text: 'rful world', lossy: false })
+  })
+
+  it('drops a spill file that cannot hold the whole', () => {
+    const output = new CollectedOutput({ maxBytes: 4, spillMaxBytes: 8 }, 'stderr')
+    output.push(Buffer.from('12345'))
+    const { spillPath } = output.readFrom(0)
+    output.push(Buffer.from('67890'))
+    expect(output.readFrom(0)).toEqual({ text: '7890', nextOffset: 10, lossy: true })
+    expect(() => readFileSync(spillPath ?? '')).toThrow(/ENOENT/)
+  })
+})

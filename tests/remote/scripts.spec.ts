@@ -1,0 +1,211 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startScript, loginShellOf, oneLine } from '../../src/remote/shell/command-line.ts'
+import { AWAIT_GROUP, END_GROUP, HELPER, LAUNCH, PROBE } from '../../src/remote/shell/scripts.ts'
+import { parseProbe } from '../../src/remote/capabilities.ts'
+
+const run = promisify(execFile)
+const folder = mkdtempSync(join(tmpdir(), 'presence scripts '))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Shells that may be `/bin/sh` on a machine. */
+const SYSTEM_SHELLS: readonly (readonly [string, ...string[]])[] = [
+  ['dash'],
+  ['bash', '--posix'],
+  ['busybox', 'sh'],
+  ['zsh'],
+]
+/** Shells that a user may log in with; each gets our command line by `-c`, as sshd does it. */
+const LOGIN_SHELLS = ['sh', 'bash', 'dash', 'zsh', 'fish', 'tcsh'] as const
+
+const HARD_WORDS = [
+  "it's",
+  'a "quoted" word',
+  '$HOME `id` $(id)',
+  'back\\slash \\n \\0',
+  'bang! history!!',
+  'two\nlines\n',
+  ' leading and trailing ',
+  '-n',
+  '*?[a]{b,c}~',
+  'tab\there',
+  'ünïcödé 你好 🙂',
+  '%s %d %%',
+  '',
+]
+
+interface Started {
+  readonly child: ChildProcess
+  readonly output: () => string
+  readonly errors: () => string
+  readonly exit: Promise<{ code: number | null; signal: string | null }>
+}
+
+function start(shell: readonly [string, ...string[]], script: string, args: readonly string[]): Started {
+  const [program, ...options] = shell
+  const child = spawn(program, [...options, '-c', script, 'presence', ...args], { detached: true })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  const exit = new Promise<{ code: number | null; signal: string | null }>((resolve) =>
+    child.on('exit', (code, signal) => resolve({ code, signal })),
+  )
+  return { child, output: () => output, errors: () => errors, exit }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+/** Live processes of a group, as the kernel's table shows them; zombies have ended. */
+function membersOf(group: number): number {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.filter((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      const [state, , processGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      return Number(processGroup) === group && state !== 'Z'
+    } catch (endedMeanwhile) {
+      expect(endedMeanwhile).toMatchObject({ code: expect.stringMatching(/ENOENT|ESRCH/) as string })
+      return false
+    }
+  }).length
+}
+
+describe.each(LOGIN_SHELLS)('a command line for the login shell %s', (shell) => {
+  it.each(['posix', 'unknown'] as const)('passes hard words unchanged when taken as %s', async (kind) => {
+    // Only POSIX shells may be told apart as such; the careful form has to work everywhere.
+    const known = kind === 'posix' ? loginShellOf(shell) : kind
+    const begin = startScript(`for a in "$@"; do printf '%s\\037' "$a"; done`, HARD_WORDS, known)
+    expect(begin.preamble).toBe('')
+    const { stdout } = await run(shell, ['-c', begin.commandLine])
+    expect(stdout.split('\u001f').slice(0, -1)).toEqual(HARD_WORDS)
+  })
+
+  it('sends what is too long for a command line through standard input', async () => {
+    const long = `${'x'.repeat(200_000)}'\n!\\`
+    const begin = startScript(`printf '%s' "$1" | wc -c; cat`, [long], loginShellOf(shell))
+    expect(begin.commandLine.length).toBeLessThan(200)
+    const child = spawn(shell, ['-c', begin.commandLine])
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.stdin.end(`${begin.preamble}and the rest is the command's own input`)
+    await new Promise((resolve) => child.on('close', resolve))
+    expect(output.trim()).toMatch(
+      new RegExp(`^${Buffer.byteLength(long)}\\s+and the rest is the command's own input$`),
+    )
+  })
+})
+
+describe.each(SYSTEM_SHELLS)('under %s', (...shell) => {
+  it('probes a machine between its marks', async () => {
+    const { stdout } = await run(shell[0], [...shell.slice(1), '-c', PROBE, 'presence', 'MARK'])
+    const answer = parseProbe(`Welcome!\n${stdout}goodbye\n`, 'MARK', '')
+    expect(answer.kind).toBe('shell')
+    if (answer.kind !== 'shell') return
+    expect(answer.shell.os).toBe('Linux')
+    expect(answer.shell.stat).toBe('gnu')
+    expect(answer.shell.programs.find).toMatch(/^\/.*find$/)
+    expect(answer.shell.tmp).toBe('/tmp')
+  })
+
+  it('starts a command in its folder with its variables and an empty input', async () => {
+    const started = start(shell, LAUNCH, [
+      'MARK',
+      folder,
+      '5',
+      'watched',
+      '1',
+      "GREETING=it's me",
+      ...['sh', '-c', 'pwd; printf "%s\\n" "$GREETING"; cat; echo err >&2; exit 7'],
+    ])
+    expect(await started.exit).toEqual({ code: 7, signal: null })
+    await until(() => started.errors().includes('err'))
+    expect(started.output()).toBe(`MARKok ${started.child.pid}\n${folder}\nit's me\n`)
+    expect(started.errors()).toBe('MARK\nerr\n')
+    started.child.stdin?.end()
+  })
+
+  it('says which of folder and program is missing', async () => {
+    const gone = start(shell, LAUNCH, ['MARK', join(folder, 'none'), '5', 'watched', '0', 'true'])
+    await gone.exit
+    expect(gone.output()).toBe('MARKfolder\n')
+    const missing = start(shell, LAUNCH, ['MARK', folder, '5', 'watched', '0', 'no-such-program-here'])
+    await missing.exit
+    expect(missing.output()).toBe('MARKprogram\n')
+  })
+
+  it('ends the whole group when the lifeline says stop, although a child ignores TERM', async () => {
+    const started = start(shell, LAUNCH, [
+      'MARK',
+      folder,
+      '3',
+      'watched',
+      '0',
+      ...['sh', '-c', `sh -c 'trap "" TERM; while :; do sleep 0.1; done' & sleep 300 & echo up; wait`],
+    ])
+    await until(() => started.output().includes('up\n'))
+    const group = started.child.pid ?? 0
+    expect(membersOf(group)).toBeGreaterThanOrEqual(3)
+    started.child.stdin?.end('stop\n')
+    await started.exit
+    await until(() => membersOf(group) === 0)
+  })
+
+  it('ends the group when the lifeline breaks while the command runs', async () => {
+    const started = start(shell, LAUNCH, ['MARK', folder, '3', 'watched', '0', 'sleep', '300'])
+    await until(() => started.output().includes('ok'))
+    started.child.stdin?.destroy()
+    await started.exit
+    await until(() => membersOf(started.child.pid ?? 0) === 0)
+  })
+
+  it('leaves a background child alone when the command ended by itself', async () => {
+    const started = start(shell, LAUNCH, [
+      'MARK',
+      folder,
+      '3',
+      'watched',
+      '0',
+      ...['sh', '-c', 'sleep 300 >/dev/null 2>&1 & echo $!'],
+    ])
+    expect((await started.exit).code).toBe(0)
+    await until(() => /\n\d+\n$/.test(started.output()))
+    const child = Number(/\n(\d+)\n$/.exec(started.output())?.[1])
+    started.child.stdin?.end()
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    expect(() => process.kill(child, 0)).not.toThrow()
+    const ended = start(shell, END_GROUP, [String(started.child.pid), '3'])
+    const awaited = start(shell, AWAIT_GROUP, [String(started.child.pid)])
+    await ended.exit
+    expect((await awaited.exit).code).toBe(0)
+    expect(membersOf(started.child.pid ?? 0)).toBe(0)
+  })
+
+  it('answers a helper one line at a time, with its status', async () => {
+    const started = start(shell, HELPER, ['MARK'])
+    const ask = (script: string): void => {
+      started.child.stdin?.write(`${oneLine(script)}; printf '<%s>' "$?"\n`)
+    }
+    ask(`printf '%s' 'a b'`)
+    ask('cat; false')
+    ask('x=1\nprintf "%s" "$x"\n[ -e /nothing ]')
+    await until(() => (started.output().match(/>/g) ?? []).length === 3)
+    started.child.stdin?.end()
+    expect(started.output()).toBe('MARK\na b<0><1>1<1>')
+    await started.exit
+  })
+})
+
+it('takes the words of a refusing login shell as the reason', () => {
+  const answer = parseProbe('This service allows sftp connections only.\n', 'MARK', '')
+  expect(answer).toEqual({
+    kind: 'none',
+    reason: 'this account runs no commands; it says: This service allows sftp connections only.',
+  })
+})
