@@ -3,7 +3,7 @@
  * read the files.
  */
 import { readdirSync } from 'node:fs'
-import { parse } from 'node:path'
+import { posix, win32 } from 'node:path'
 import { messageOf, systemCode } from '../../base/failure.ts'
 import { expandTilde } from './expand.ts'
 import type { LocalFacts } from './facts.ts'
@@ -35,16 +35,16 @@ export function includedFiles(pattern: string, origin: Origin, facts: LocalFacts
     throw new ConfigProblem(`the system's configuration cannot include "${pattern}"`)
   }
   const path = toSlashes(expandTilde(pattern, facts), facts)
-  const absolute = parse(path).root !== ''
-  return glob(absolute ? path : `${toSlashes(origin.folder, facts)}/${path}`)
+  const { isAbsolute, parse } = facts.platform === 'win32' ? win32 : posix
+  const whole = isAbsolute(path) ? path : `${toSlashes(origin.folder, facts)}/${path}`
+  return glob(whole, parse(whole).root)
 }
 
 function toSlashes(path: string, facts: LocalFacts): string {
   return facts.platform === 'win32' ? path.replaceAll('\\', '/') : path
 }
 
-function glob(pattern: string): Included {
-  const { root } = parse(pattern)
+function glob(pattern: string, root: string): Included {
   const folders: string[] = []
   const unreadable: string[] = []
   let found = [root]

@@ -1,4 +1,5 @@
 /** Asks the `ssh` program what it makes of the configuration (ssh(1), -G). */
+import { statSync } from 'node:fs'
 import { formatJumpHost, type ParsedDestination } from './destination.ts'
 import type { LocalFacts } from './facts.ts'
 import { readPrinted, type Printed } from './printed.ts'
@@ -10,6 +11,9 @@ const LIMIT_MS = 10_000
 
 /** More unknown keywords than a configuration for another version has. */
 const MOST_UNKNOWN = 100
+
+/** What each edition of a program prints without configuration: built into it, so asked for once. */
+const defaultsOf = new Map<string, Printed>()
 
 export interface Asked {
   readonly printed: Printed
@@ -37,8 +41,11 @@ export async function askProgram(
     return code === 0 ? readPrinted(stdout) : { refusal: stderr.trim() }
   }
   const file = onlyFile === undefined ? [] : ['-F', onlyFile]
-  const [configured, defaults] = await Promise.all([run(...file), run('-F', 'none')])
+  const edition = editionOf(program)
+  const known = defaultsOf.get(edition)
+  const [configured, defaults] = await Promise.all([run(...file), known ?? run('-F', 'none')])
   if ('refusal' in defaults) throw refused(program, destination, defaults.refusal)
+  defaultsOf.set(edition, defaults)
   let answer = configured
   const passedOver = new Set<string>()
   while ('refusal' in answer) {
@@ -51,6 +58,12 @@ export async function askProgram(
     answer = await run('-o', `IgnoreUnknown=${[...passedOver].join(',')}`, ...file)
   }
   return { printed: answer, defaults }
+}
+
+/** Changes when the program at this path is replaced. */
+function editionOf(program: string): string {
+  const stats = statSync(program, { throwIfNoEntry: false })
+  return `${program} ${stats?.size} ${stats?.mtimeMs}`
 }
 
 /**

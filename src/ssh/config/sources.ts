@@ -5,7 +5,7 @@
  * portable set-ups and for trying things out. A relative path begins at the current directory.
  */
 import { accessSync, constants, statSync } from 'node:fs'
-import { isAbsolute, posix, resolve, win32 } from 'node:path'
+import { posix, resolve, win32 } from 'node:path'
 import { systemCode } from '../../base/failure.ts'
 import { localFacts } from './facts.ts'
 import type { ConfigSources } from './settings.ts'
@@ -33,7 +33,7 @@ export function defaultSources(options: SourceOptions = {}): ConfigSources {
 
 function findSsh(env: SourceOptions['env'] & object, platform: NodeJS.Platform): string | undefined {
   const windows = platform === 'win32'
-  const { join, delimiter } = windows ? win32 : posix
+  const { join, delimiter, isAbsolute } = windows ? win32 : posix
   const folders = (env['PATH'] ?? env['Path'] ?? '')
     .split(delimiter)
     .map((folder) => folder.replace(/^"|"$/g, ''))

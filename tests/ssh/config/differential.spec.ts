@@ -16,8 +16,8 @@ import { generateConfig, generateLine, type GeneratedConfig } from './generated-
 const SSH = '/usr/bin/ssh'
 const CASES = 520
 const TWO_FILE_CASES = 40
-const LINE_CASES = 160
-/** Some 2,000 short-lived processes; slow only where the machine is busy with other things. */
+const LINE_CASES = 120
+/** Some thousand short-lived processes; slow only where the machine is busy with other things. */
 const PATIENCE_MS = 240_000
 const AT_ONCE = 4
 

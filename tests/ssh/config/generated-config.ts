@@ -186,7 +186,8 @@ const LINES: readonly Line[] = [
   oneOf('LogLevel', 'QUIET', 'ERROR'),
   oneOf('RequestTTY', 'no', 'force'),
   oneOf('Compression', 'no', 'yes'),
-  oneOf('UseKeychain', 'yes'),
+  // Costs ssh a second run each time, so it is kept rare.
+  (random) => (random.chance(15) ? write(random, 'UseKeychain', 'yes') : ''),
 ]
 
 const MATCHES: readonly string[] = [
