@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     include: ['tests/**/*.spec.ts', 'tests/**/*.spec.tsx'],
     environment: 'node',
+    // The bundle that end-to-end tests install.
+    globalSetup: ['tests/support/pack-once.ts'],
     // Real servers are started and real connections made: slow machines need air, a hang must still end.
     testTimeout: 30_000,
     hookTimeout: 120_000,

@@ -35,46 +35,51 @@ export function onBehalfOf<T>(session: CurrentSession, run: () => T): T {
 /** The events of the host that begin work for a session, by the shape we rely on. */
 interface HostEvents {
   on(
+    name: 'agent/status' | 'agent/inbox/claimed',
+    listener: (payload: { readonly agent: AgentLike }) => void,
+  ): unknown
+  on(
     name: 'agent/pre-step',
     listener: (payload: { readonly agent: AgentLike }, next: () => unknown) => unknown,
     options: { prepend: boolean },
   ): unknown
   on(
     name: 'tools/pre-execute' | 'tools/execute',
-    listener: (
-      execution: { readonly agent?: AgentLike; readonly arguments?: unknown },
-      next: () => unknown,
-    ) => unknown,
+    listener: (execution: ToolExecutionLike, next: () => unknown) => unknown,
     options: { prepend: boolean },
   ): unknown
 }
 
+interface ToolExecutionLike {
+  readonly agent?: AgentLike
+  readonly arguments?: unknown
+}
+
 /**
  * Follow the host's events. `enterWith` is used on purpose: what the host does after the event, in the
- * same flow (publishing a tool's result, reading instructions), still belongs to that session.
+ * same flow (reading instructions, publishing a tool's result), still belongs to that session. The
+ * earlier events of a turn are followed too, since other listeners may stand before ours in the later.
  */
 export function followSessions(ctx: Context): void {
   const events = ctx as unknown as HostEvents
   const first = { prepend: true }
+  const enterStep = ({ agent }: { readonly agent: AgentLike }): void =>
+    flow.enterWith({ cwd: agent.session.header.cwd, phase: 'step', named: [] })
+  const enterTool = (execution: ToolExecutionLike, next: () => unknown): unknown => {
+    const { cwd } = execution.agent?.session.header ?? {}
+    flow.enterWith({ cwd, phase: 'tool', named: textsOf(execution.arguments) })
+    return next()
+  }
+  events.on('agent/status', enterStep)
+  events.on('agent/inbox/claimed', enterStep)
   events.on(
     'agent/pre-step',
-    ({ agent }, next) => {
-      flow.enterWith({ cwd: agent.session.header.cwd, phase: 'step', named: [] })
+    (payload, next) => {
+      enterStep(payload)
       return next()
     },
     first,
   )
-  const enterTool = (
-    execution: { readonly agent?: AgentLike; readonly arguments?: unknown },
-    next: () => unknown,
-  ): unknown => {
-    flow.enterWith({
-      cwd: execution.agent?.session.header.cwd,
-      phase: 'tool',
-      named: textsOf(execution.arguments),
-    })
-    return next()
-  }
   events.on('tools/pre-execute', enterTool, first)
   events.on('tools/execute', enterTool, first)
 }

@@ -32,11 +32,15 @@ export function parseMachineEntry(name: string, value: unknown): MachineEntry | 
     return undefined
   }
   const port = fields.get('port')
-  if (port !== undefined && (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535)) {
+  if (
+    port !== undefined &&
+    (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535)
+  ) {
     problems.push('port must be a number from 1 to 65535')
   }
   const unconfined = fields.get('unconfined')
-  if (unconfined !== undefined && typeof unconfined !== 'boolean') problems.push('unconfined must be true or false')
+  if (unconfined !== undefined && typeof unconfined !== 'boolean')
+    problems.push('unconfined must be true or false')
   const identityFile = fields.get('identityFile')
   const identityFiles = (Array.isArray(identityFile) ? identityFile : [identityFile]).filter(
     (path): path is string => typeof path === 'string',
@@ -81,7 +85,10 @@ export function settingsOfEntry(
 }
 
 /** What OpenSSH assumes without any configuration (ssh_config(5)). */
-function ownSettings(local: { readonly home: string; readonly user: string }): Omit<MachineSettings, 'alias' | 'host'> {
+function ownSettings(local: {
+  readonly home: string
+  readonly user: string
+}): Omit<MachineSettings, 'alias' | 'host'> {
   const ssh = (name: string): string => join(local.home, '.ssh', name)
   const auth: AuthSettings = {
     identityFiles: ['id_rsa', 'id_ecdsa', 'id_ed25519'].map(ssh),

@@ -105,7 +105,6 @@ export function unknownMachine(name: string): ConnectError {
   )
 }
 
-
 function readEntries(file: string, warnings: string[]): Map<string, MachineEntry> {
   const entries = new Map<string, MachineEntry>()
   let text: string
@@ -118,7 +117,8 @@ function readEntries(file: string, warnings: string[]): Map<string, MachineEntry
   try {
     const document: unknown = parse(text)
     if (document === null || document === undefined) return entries
-    if (typeof document !== 'object' || Array.isArray(document)) throw new Error('a map of machine names is expected')
+    if (typeof document !== 'object' || Array.isArray(document))
+      throw new Error('a map of machine names is expected')
     for (const [name, value] of Object.entries(document)) {
       const entry = parseMachineEntry(name, value)
       if (typeof entry === 'string') warnings.push(`${file}: ${entry}`)

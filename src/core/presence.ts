@@ -120,6 +120,7 @@ export function sharePresence(ctx: Context): Presence {
   }, 'presence: shared by this row')
   // Each row follows for itself: the one that asked first may be the first to go.
   followSessions(ctx)
-  if (existing === undefined) for (const warning of entry.presence.warnings) ctx.logger.warn(`presence: ${warning}`)
+  if (existing === undefined)
+    for (const warning of entry.presence.warnings) ctx.logger.warn(`presence: ${warning}`)
   return entry.presence
 }

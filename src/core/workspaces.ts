@@ -33,7 +33,9 @@ export class WorkspaceService {
     const path = await files.canonical(place.path, { signal })
     const stat = await files.stat({ path, shown: path }, { signal })
     if (stat === undefined) {
-      throw new PlaceError(`the folder ${place.path} does not exist there`, 'not-found', { machine: place.machine })
+      throw new PlaceError(`the folder ${place.path} does not exist there`, 'not-found', {
+        machine: place.machine,
+      })
     }
     if (stat.type !== 'directory') {
       throw new PlaceError(`${place.path} is not a folder`, 'not-a-directory', { machine: place.machine })

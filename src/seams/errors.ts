@@ -23,7 +23,8 @@ export function toFsError(error: unknown): unknown {
   if (error instanceof FsError) return error
   if (error instanceof FileError) return new FsError(error.message, CODES[error.code], { cause: error })
   if (error instanceof CancelledError) return new FsError(error.message, 'FS_ABORTED', { cause: error })
-  if (error instanceof InvalidRemotePathError) return new FsError(error.message, 'FS_NOT_FOUND', { cause: error })
+  if (error instanceof InvalidRemotePathError)
+    return new FsError(error.message, 'FS_NOT_FOUND', { cause: error })
   if (error instanceof PresenceError) return new FsError(error.message, 'FS_IO_ERROR', { cause: error })
   return error
 }

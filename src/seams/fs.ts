@@ -56,13 +56,19 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     if (world.kind === 'nowhere') return { targetKey: FsTargetKey(`${NOWHERE}${path}`), displayPath: path }
     const { place } = world
     return inHostTerms(async () => ({
-      targetKey: FsTargetKey(placeKey({ machine: place.machine, path: await this.canonical(place, opts?.signal) })),
+      targetKey: FsTargetKey(
+        placeKey({ machine: place.machine, path: await this.canonical(place, opts?.signal) }),
+      ),
       displayPath: this.presence.mounts.format(place),
     }))
   }
 
   override processPath(target: FsTarget): string {
-    return this.inWorld(target, (place) => this.presence.mounts.format(place), () => super.processPath(target))
+    return this.inWorld(
+      target,
+      (place) => this.presence.mounts.format(place),
+      () => super.processPath(target),
+    )
   }
 
   override fileUrl(target: FsTarget): string {
@@ -90,7 +96,11 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     )
   }
 
-  override async lstat(path: string, opts?: { cwd?: string }, signal?: AbortSignal): Promise<FsPathInfo | undefined> {
+  override async lstat(
+    path: string,
+    opts?: { cwd?: string },
+    signal?: AbortSignal,
+  ): Promise<FsPathInfo | undefined> {
     const world = this.worldOf(path, opts?.cwd)
     if (world.kind === 'local') return super.lstat(path, opts, signal)
     if (world.kind === 'nowhere') return undefined
@@ -109,7 +119,9 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     return this.inWorld(
       target,
       (place) =>
-        inHostTerms(() => this.presence.files(place.machine).readText(shown(place, target), this.options(signal))),
+        inHostTerms(() =>
+          this.presence.files(place.machine).readText(shown(place, target), this.options(signal)),
+        ),
       () => super.readText(target, signal),
     )
   }
@@ -122,7 +134,11 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     )
   }
 
-  override async readBytes(target: FsTarget, signal: AbortSignal | undefined, maxBytes: number): Promise<Uint8Array> {
+  override async readBytes(
+    target: FsTarget,
+    signal: AbortSignal | undefined,
+    maxBytes: number,
+  ): Promise<Uint8Array> {
     return this.inWorld(
       target,
       (place) =>
@@ -216,7 +232,9 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     return this.inWorld(
       target,
       (place) =>
-        inHostTerms(() => watchPath(this.presence.files(place.machine), shown(place, target), changed, signal)),
+        inHostTerms(() =>
+          watchPath(this.presence.files(place.machine), shown(place, target), changed, signal),
+        ),
       () => {
         const base = baseMethod<'watch'>('watch')
         if (base !== undefined) return base.call(this, target, changed, signal)
@@ -278,7 +296,8 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
       const type = stat.type === 'symlink' ? 'other' : stat.type
       return { type, size: stat.size, version: FsVersion(stat.version) }
     } catch (error) {
-      if (this.isUnreachableRoot(place, error)) return { type: 'directory', version: FsVersion('unreachable') }
+      if (this.isUnreachableRoot(place, error))
+        return { type: 'directory', version: FsVersion('unreachable') }
       throw error
     }
   }
@@ -288,11 +307,16 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
    * before every turn and would refuse even to talk otherwise.
    */
   private isUnreachableRoot(place: Place, error: unknown): boolean {
-    const unreachable = error instanceof PresenceError && this.presence.machine(place.machine).current === undefined
+    const unreachable =
+      error instanceof PresenceError && this.presence.machine(place.machine).current === undefined
     return unreachable && this.presence.workspaces.find(place) !== undefined
   }
 
-  private async remoteList(place: Place, target: FsTarget, signal: AbortSignal | undefined): Promise<FsDirEntry[]> {
+  private async remoteList(
+    place: Place,
+    target: FsTarget,
+    signal: AbortSignal | undefined,
+  ): Promise<FsDirEntry[]> {
     const entries = await this.presence.files(place.machine).list(shown(place, target), this.options(signal))
     return entries.map((entry) => ({
       name: entry.name,
@@ -335,7 +359,9 @@ function shown(place: Place, target: FsTarget): Shown {
 
 function guardOf(expected: FsWriteIntent | undefined): WriteGuard {
   if (expected === undefined) return { kind: 'none' }
-  return expected.kind === 'createIfAbsent' ? { kind: 'absent' } : { kind: 'version', version: expected.version }
+  return expected.kind === 'createIfAbsent'
+    ? { kind: 'absent' }
+    : { kind: 'version', version: expected.version }
 }
 
 /** Members that only later hosts' base classes have. */
@@ -360,7 +386,10 @@ function baseMethod<K extends keyof LaterBase>(name: K): LaterBase[K] | undefine
   return typeof method === 'function' ? (method as LaterBase[K]) : undefined
 }
 
-async function localByteRange(target: FsTarget, range: { offset: number; length: number }): Promise<Uint8Array> {
+async function localByteRange(
+  target: FsTarget,
+  range: { offset: number; length: number },
+): Promise<Uint8Array> {
   const handle = await open(target.targetKey, 'r')
   try {
     const buffer = Buffer.alloc(range.length)

@@ -9,8 +9,18 @@ import type {
   SubprocessSpawnSpec,
 } from '@deepseek-ai/dsh-subprocess'
 import { CollectedOutput } from '../remote/process/output.ts'
-import type { RemoteProcess } from '../remote/process/remote-process.ts'
-import { UNCONFINED_EXIT, UNCONFINED_SIGNATURE, UnconfinedError } from './sandbox-failure.ts'
+import type { ExitFacts } from '../ssh/channel/exec.ts'
+import { toldFailure } from './told-failure.ts'
+
+/** What a handle needs of the process behind it. */
+export interface ProcessLike {
+  readonly stdin: Writable | undefined
+  readonly stdout: Readable
+  readonly stderr: Readable
+  readonly done: Promise<ExitFacts>
+  terminate(): void
+  awaitGroup(signal?: AbortSignal): Promise<boolean>
+}
 
 export class RemoteHandle implements SubprocessHandle {
   /** A local process id it is not, and nothing may signal it as one. */
@@ -22,9 +32,9 @@ export class RemoteHandle implements SubprocessHandle {
   readonly control = undefined
   readonly collected: SubprocessCollectedOutputs
   readonly done: Promise<SubprocessOutcome>
-  readonly #process: RemoteProcess
+  readonly #process: ProcessLike
 
-  constructor(process: RemoteProcess, spec: SubprocessSpawnSpec) {
+  constructor(process: ProcessLike, spec: SubprocessSpawnSpec) {
     this.#process = process
     this.stdin = process.stdin
     const out = attach(spec.stdio.stdout, process.stdout, 'stdout')
@@ -39,9 +49,10 @@ export class RemoteHandle implements SubprocessHandle {
     spec.signal?.addEventListener('abort', abort, { once: true })
     this.done = process.done
       .catch((error: unknown) => {
-        if (!(error instanceof UnconfinedError)) throw error
-        err.collector?.push(Buffer.from(`${UNCONFINED_SIGNATURE} ${error.message}\n`))
-        return { exitCode: UNCONFINED_EXIT, signal: null }
+        const told = toldFailure(error, spec.argv)
+        if (told === undefined) throw error
+        err.collector?.push(Buffer.from(told.text))
+        return { exitCode: told.exitCode, signal: null }
       })
       .finally(() => {
         spec.signal?.removeEventListener('abort', abort)

@@ -2,7 +2,6 @@
  * Translates one spawn request of the host into what the machine is to run: its spellings, its
  * environment, its search engine, its confinement. Refuses what has no meaning there.
  */
-import { basename, isAbsolute } from 'node:path'
 import type { SubprocessSpawnSpec } from '@deepseek-ai/dsh-subprocess'
 import type { Presence } from '../core/presence.ts'
 import type { Place } from '../places/place.ts'
@@ -11,8 +10,8 @@ import type { MachineSession } from '../remote/session.ts'
 import { StartError } from '../remote/process/errors.ts'
 import type { ProcessRequest } from '../remote/process/remote-process.ts'
 import { readConfined } from './confined-argv.ts'
-import { UnconfinedError } from './sandbox-failure.ts'
-import { translateSearch } from './search-argv.ts'
+import { isSearch, translateSearch } from './search-argv.ts'
+import { UnconfinedError } from './told-failure.ts'
 
 /** Variables that name things of the local computer and would mislead a program elsewhere. */
 const LOCAL_VARIABLES = /^(DSH_HOME|DSH_SESSION_JSONL|DSH_WEB_.*)$/
@@ -62,12 +61,6 @@ export async function prepareRequest(
       session.requireShell()
       throw new UnconfinedError(waysOut(machine), machine)
   }
-}
-
-/** The host's own search program, which lies among its packages and not on the machine. */
-function isSearch(argv: readonly string[]): boolean {
-  const [program = '', first] = argv
-  return isAbsolute(program) && /^(.*-)?rg(\.exe)?$/.test(basename(program)) && first === '--no-config'
 }
 
 /** Spellings of this machine's mount become the machine's paths; another machine's are refused. */

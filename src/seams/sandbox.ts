@@ -11,7 +11,7 @@ import { sharePresence, type Presence } from '../core/presence.ts'
 import type { Place } from '../places/place.ts'
 import { confinementOf, waysOut } from '../remote/confine.ts'
 import { markConfined } from './confined-argv.ts'
-import { UNCONFINED_EXIT, UNCONFINED_SIGNATURE } from './sandbox-failure.ts'
+import { UNCONFINED_EXIT, UNCONFINED_SIGNATURE } from './told-failure.ts'
 import { placeOf } from './world.ts'
 
 /** What a write into one of bubblewrap's read-only binds says. */
@@ -36,7 +36,8 @@ export default class PresenceSandbox extends LocalSandboxProvider {
     const machine = this.presence.machine(place.machine)
     const unconfined = this.presence.machines.get(place.machine)?.unconfined === true
     const session = machine.current
-    const confinement = session === undefined ? undefined : confinementOf(session.shell, unconfined)
+    // Without a shell nothing will run at all; the start itself tells why, in better words.
+    const confinement = session?.shell === undefined ? undefined : confinementOf(session.shell, unconfined)
     if (confinement === 'none') throw new SandboxUnavailableError(policy.mode, waysOut(place.machine))
     return {
       argv: markConfined({

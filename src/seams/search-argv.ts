@@ -1,10 +1,16 @@
 /** The host's `rg` command line for the machine's own ripgrep: same options, the machine's operands. */
-import { isAbsolute } from 'node:path'
+import { basename, isAbsolute } from 'node:path'
 import { joinRemote, type RemotePath } from '../base/remote-path.ts'
 import type { Presence } from '../core/presence.ts'
 import { StartError } from '../remote/process/errors.ts'
 import type { MachineSession } from '../remote/session.ts'
 import { placeOf } from './world.ts'
+
+/** The host's own search program, which lies among its packages and not on the machine. */
+export function isSearch(argv: readonly string[]): boolean {
+  const [program = '', first] = argv
+  return isAbsolute(program) && /^(.*-)?rg(\.exe)?$/.test(basename(program)) && first === '--no-config'
+}
 
 /** @throws StartError when the machine has no ripgrep, or an operand is on another machine. */
 export function translateSearch(

@@ -2,6 +2,7 @@
  * `ctx.subprocess` for both worlds: the host's local runtime for local folders, and the machine for
  * folders under the mounts. A command of a remote world never starts locally, whatever fails.
  */
+import { PassThrough } from 'node:stream'
 import type { Context } from '@deepseek-ai/cordis'
 import type {
   SubprocessHandle,
@@ -15,8 +16,9 @@ import type { Place } from '../places/place.ts'
 import { StartError } from '../remote/process/errors.ts'
 import { RemoteProcess } from '../remote/process/remote-process.ts'
 import { confinedPlace } from './confined-argv.ts'
-import { RemoteHandle } from './remote-handle.ts'
+import { RemoteHandle, type ProcessLike } from './remote-handle.ts'
 import { prepareRequest, requestOf } from './remote-request.ts'
+import { toldFailure } from './told-failure.ts'
 import { worldOfFolder } from './world.ts'
 
 export default class PresenceSubprocess extends LocalSubprocessRuntime {
@@ -38,14 +40,22 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
   }
 
   override spawn(spec: SubprocessSpawnSpec): SubprocessHandle {
-    const place = this.placeOf(spec)
+    let place: Place | undefined
+    try {
+      place = this.placeOf(spec)
+    } catch (error) {
+      if (toldFailure(error, spec.argv) === undefined) throw error
+      return new RemoteHandle(refusedProcess(error as Error), spec)
+    }
     if (place === undefined) return super.spawn(spec)
     if (spec.signal?.aborted === true) {
       throw new Error(`aborted before spawn: ${String(spec.signal.reason ?? 'aborted')}`)
     }
     const { presence } = this
-    const process = new RemoteProcess(presence.machine(place.machine), requestOf(spec, place), (session, request) =>
-      prepareRequest(presence, session, request, spec),
+    const process = new RemoteProcess(
+      presence.machine(place.machine),
+      requestOf(spec, place),
+      (session, request) => prepareRequest(presence, session, request, spec),
     )
     this.running.add(process)
     const handle = new RemoteHandle(process, spec)
@@ -78,5 +88,17 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
       )
     }
     return folder
+  }
+}
+
+/** A process that never was: its failure is all there is to tell. */
+function refusedProcess(error: Error): ProcessLike {
+  return {
+    stdin: undefined,
+    stdout: new PassThrough().end(),
+    stderr: new PassThrough().end(),
+    done: Promise.reject(error),
+    terminate: () => undefined,
+    awaitGroup: () => Promise.resolve(true),
   }
 }

@@ -114,7 +114,8 @@ function sessionOfNamedPath(
   path: string,
   session: CurrentSession | undefined,
 ): Place | undefined {
-  if (session?.phase !== 'tool' || session.cwd === undefined || !session.named.includes(path)) return undefined
+  if (session?.phase !== 'tool' || session.cwd === undefined || !session.named.includes(path))
+    return undefined
   return placeOf(presence, session.cwd)
 }
 

@@ -102,105 +102,108 @@ describe.each(LOGIN_SHELLS)('a command line for the login shell %s', (shell) => 
   })
 })
 
-describe.each(SYSTEM_SHELLS)('under %s', (...shell) => {
-  it('probes a machine between its marks', async () => {
-    const { stdout } = await run(shell[0], [...shell.slice(1), '-c', PROBE, 'presence', 'MARK'])
-    const answer = parseProbe(`Welcome!\n${stdout}goodbye\n`, 'MARK', '')
-    expect(answer.kind).toBe('shell')
-    if (answer.kind !== 'shell') return
-    expect(answer.shell.os).toBe('Linux')
-    expect(answer.shell.stat).toBe('gnu')
-    expect(answer.shell.programs.find).toMatch(/^\/.*find$/)
-    expect(answer.shell.tmp).toBe('/tmp')
-  })
+describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
+  'under $name',
+  ({ shell }) => {
+    it('probes a machine between its marks', async () => {
+      const { stdout } = await run(shell[0], [...shell.slice(1), '-c', PROBE, 'presence', 'MARK'])
+      const answer = parseProbe(`Welcome!\n${stdout}goodbye\n`, 'MARK', '')
+      expect(answer.kind).toBe('shell')
+      if (answer.kind !== 'shell') return
+      expect(answer.shell.os).toBe('Linux')
+      expect(answer.shell.stat).toBe('gnu')
+      expect(answer.shell.programs.find).toMatch(/^\/.*find$/)
+      expect(answer.shell.tmp).toBe('/tmp')
+    })
 
-  it('starts a command in its folder with its variables and an empty input', async () => {
-    const started = start(shell, LAUNCH, [
-      'MARK',
-      folder,
-      '5',
-      'watched',
-      '1',
-      "GREETING=it's me",
-      ...['sh', '-c', 'pwd; printf "%s\\n" "$GREETING"; cat; echo err >&2; exit 7'],
-    ])
-    expect(await started.exit).toEqual({ code: 7, signal: null })
-    await until(() => started.errors().includes('err'))
-    expect(started.output()).toBe(`MARKok ${started.child.pid}\n${folder}\nit's me\n`)
-    expect(started.errors()).toBe('MARK\nerr\n')
-    started.child.stdin?.end()
-  })
+    it('starts a command in its folder with its variables and an empty input', async () => {
+      const started = start(shell, LAUNCH, [
+        'MARK',
+        folder,
+        '5',
+        'watched',
+        '1',
+        "GREETING=it's me",
+        ...['sh', '-c', 'pwd; printf "%s\\n" "$GREETING"; cat; echo err >&2; exit 7'],
+      ])
+      expect(await started.exit).toEqual({ code: 7, signal: null })
+      await until(() => started.errors().includes('err'))
+      expect(started.output()).toBe(`MARKok ${started.child.pid}\n${folder}\nit's me\n`)
+      expect(started.errors()).toBe('MARK\nerr\n')
+      started.child.stdin?.end()
+    })
 
-  it('says which of folder and program is missing', async () => {
-    const gone = start(shell, LAUNCH, ['MARK', join(folder, 'none'), '5', 'watched', '0', 'true'])
-    await gone.exit
-    expect(gone.output()).toBe('MARKfolder\n')
-    const missing = start(shell, LAUNCH, ['MARK', folder, '5', 'watched', '0', 'no-such-program-here'])
-    await missing.exit
-    expect(missing.output()).toBe('MARKprogram\n')
-  })
+    it('says which of folder and program is missing', async () => {
+      const gone = start(shell, LAUNCH, ['MARK', join(folder, 'none'), '5', 'watched', '0', 'true'])
+      await gone.exit
+      expect(gone.output()).toBe('MARKfolder\n')
+      const missing = start(shell, LAUNCH, ['MARK', folder, '5', 'watched', '0', 'no-such-program-here'])
+      await missing.exit
+      expect(missing.output()).toBe('MARKprogram\n')
+    })
 
-  it('ends the whole group when the lifeline says stop, although a child ignores TERM', async () => {
-    const started = start(shell, LAUNCH, [
-      'MARK',
-      folder,
-      '3',
-      'watched',
-      '0',
-      ...['sh', '-c', `sh -c 'trap "" TERM; while :; do sleep 0.1; done' & sleep 300 & echo up; wait`],
-    ])
-    await until(() => started.output().includes('up\n'))
-    const group = started.child.pid ?? 0
-    expect(membersOf(group)).toBeGreaterThanOrEqual(3)
-    started.child.stdin?.end('stop\n')
-    await started.exit
-    await until(() => membersOf(group) === 0)
-  })
+    it('ends the whole group when the lifeline says stop, although a child ignores TERM', async () => {
+      const started = start(shell, LAUNCH, [
+        'MARK',
+        folder,
+        '3',
+        'watched',
+        '0',
+        ...['sh', '-c', `sh -c 'trap "" TERM; while :; do sleep 0.1; done' & sleep 300 & echo up; wait`],
+      ])
+      await until(() => started.output().includes('up\n'))
+      const group = started.child.pid ?? 0
+      expect(membersOf(group)).toBeGreaterThanOrEqual(3)
+      started.child.stdin?.end('stop\n')
+      await started.exit
+      await until(() => membersOf(group) === 0)
+    })
 
-  it('ends the group when the lifeline breaks while the command runs', async () => {
-    const started = start(shell, LAUNCH, ['MARK', folder, '3', 'watched', '0', 'sleep', '300'])
-    await until(() => started.output().includes('ok'))
-    started.child.stdin?.destroy()
-    await started.exit
-    await until(() => membersOf(started.child.pid ?? 0) === 0)
-  })
+    it('ends the group when the lifeline breaks while the command runs', async () => {
+      const started = start(shell, LAUNCH, ['MARK', folder, '3', 'watched', '0', 'sleep', '300'])
+      await until(() => started.output().includes('ok'))
+      started.child.stdin?.destroy()
+      await started.exit
+      await until(() => membersOf(started.child.pid ?? 0) === 0)
+    })
 
-  it('leaves a background child alone when the command ended by itself', async () => {
-    const started = start(shell, LAUNCH, [
-      'MARK',
-      folder,
-      '3',
-      'watched',
-      '0',
-      ...['sh', '-c', 'sleep 300 >/dev/null 2>&1 & echo $!'],
-    ])
-    expect((await started.exit).code).toBe(0)
-    await until(() => /\n\d+\n$/.test(started.output()))
-    const child = Number(/\n(\d+)\n$/.exec(started.output())?.[1])
-    started.child.stdin?.end()
-    await new Promise((resolve) => setTimeout(resolve, 600))
-    expect(() => process.kill(child, 0)).not.toThrow()
-    const ended = start(shell, END_GROUP, [String(started.child.pid), '3'])
-    const awaited = start(shell, AWAIT_GROUP, [String(started.child.pid)])
-    await ended.exit
-    expect((await awaited.exit).code).toBe(0)
-    expect(membersOf(started.child.pid ?? 0)).toBe(0)
-  })
+    it('leaves a background child alone when the command ended by itself', async () => {
+      const started = start(shell, LAUNCH, [
+        'MARK',
+        folder,
+        '3',
+        'watched',
+        '0',
+        ...['sh', '-c', 'sleep 300 >/dev/null 2>&1 & echo $!'],
+      ])
+      expect((await started.exit).code).toBe(0)
+      await until(() => /\n\d+\n$/.test(started.output()))
+      const child = Number(/\n(\d+)\n$/.exec(started.output())?.[1])
+      started.child.stdin?.end()
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      expect(() => process.kill(child, 0)).not.toThrow()
+      const ended = start(shell, END_GROUP, [String(started.child.pid), '3'])
+      const awaited = start(shell, AWAIT_GROUP, [String(started.child.pid)])
+      await ended.exit
+      expect((await awaited.exit).code).toBe(0)
+      expect(membersOf(started.child.pid ?? 0)).toBe(0)
+    })
 
-  it('answers a helper one line at a time, with its status', async () => {
-    const started = start(shell, HELPER, ['MARK'])
-    const ask = (script: string): void => {
-      started.child.stdin?.write(`${oneLine(script)}; printf '<%s>' "$?"\n`)
-    }
-    ask(`printf '%s' 'a b'`)
-    ask('cat; false')
-    ask('x=1\nprintf "%s" "$x"\n[ -e /nothing ]')
-    await until(() => (started.output().match(/>/g) ?? []).length === 3)
-    started.child.stdin?.end()
-    expect(started.output()).toBe('MARK\na b<0><1>1<1>')
-    await started.exit
-  })
-})
+    it('answers a helper one line at a time, with its status', async () => {
+      const started = start(shell, HELPER, ['MARK'])
+      const ask = (script: string): void => {
+        started.child.stdin?.write(`${oneLine(script)}; printf '<%s>' "$?"\n`)
+      }
+      ask(`printf '%s' 'a b'`)
+      ask('cat; false')
+      ask('x=1\nprintf "%s" "$x"\n[ -e /nothing ]')
+      await until(() => (started.output().match(/>/g) ?? []).length === 3)
+      started.child.stdin?.end()
+      expect(started.output()).toBe('MARK\na b<0><1>1<1>')
+      await started.exit
+    })
+  },
+)
 
 it('takes the words of a refusing login shell as the reason', () => {
   const answer = parseProbe('This service allows sftp connections only.\n', 'MARK', '')

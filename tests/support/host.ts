@@ -1,0 +1,112 @@
+/** A real DSH home with Presence installed, a scripted model, and a real machine called `demo`. */
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inject } from 'vitest'
+import { makeDshHome, type DshHome, type DshHomeOptions } from '../../scripts/host/dsh-home.ts'
+import { headlessTurn } from '../../scripts/host/headless.ts'
+import type { SessionLog, ToolStep } from '../../scripts/host/session-log.ts'
+import type { DemoMachine } from '../../scripts/machine/machine.ts'
+import { startOpenSsh, type OpenSshOptions } from '../../scripts/machine/openssh.ts'
+import type { Step } from '../../scripts/model/script.ts'
+import { startModel, type ScriptedModel } from '../../scripts/model/server.ts'
+
+export interface Stage {
+  readonly home: DshHome
+  readonly model: ScriptedModel
+  readonly machine: DemoMachine
+  /** HOME of DSH and its local commands: empty, so that nothing of the developer's is seen. */
+  readonly userHome: string
+  /** The marker folder that stands for a path of the machine; made when missing. */
+  marker(path: string): string
+  /** Run the scripted calls in one headless turn. */
+  turn(cwd: string, script: readonly Step[]): Promise<SessionLog>
+  /** Write machines.yml; the machine `demo` is always in it. */
+  machines(more?: Readonly<Record<string, object>>, demo?: object): void
+  stop(): Promise<void>
+}
+
+export interface StageOptions {
+  readonly profile: 'headless' | 'web'
+  readonly presence?: boolean
+  readonly machine?: Partial<OpenSshOptions>
+  readonly home?: Partial<DshHomeOptions>
+}
+
+export async function setStage(options: StageOptions): Promise<Stage> {
+  // Not in the temporary area, which workspace-write may write to.
+  const folder = realpathSync(mkdtempSync('/var/tmp/presence-stage-'))
+  // Beside, not below: on one disk a folder above the host would be above the machine's folders too.
+  const machineFolder = realpathSync(mkdtempSync('/var/tmp/presence-machine-'))
+  const userHome = join(folder, 'user')
+  mkdirSync(userHome)
+  const [model, machine] = await Promise.all([
+    startModel([{ text: 'ok' }]),
+    startOpenSsh({ folder: machineFolder, ...options.machine }),
+  ])
+  const home = await makeDshHome({
+    folder: join(folder, 'dsh'),
+    model: { url: model.url, key: 'scripted' },
+    userHome,
+    ...options.home,
+  })
+  if (options.presence !== false) await home.addPlugin(options.profile, inject('tarball'))
+  const presence = join(home.folder, 'presence')
+  const machines: Stage['machines'] = (more = {}, demo = {}) => {
+    mkdirSync(presence, { recursive: true })
+    writeFileSync(
+      join(presence, 'machines.yml'),
+      JSON.stringify({ demo: { ...entryOf(machine), ...demo }, ...more }),
+    )
+  }
+  machines()
+  return {
+    home,
+    model,
+    machine,
+    userHome,
+    machines,
+    marker: (path) => {
+      const marker = join(presence, 'mounts', 'demo', path)
+      mkdirSync(marker, { recursive: true })
+      return marker
+    },
+    turn: async (cwd, script) => {
+      model.play([...script, { text: 'done' }])
+      const turn = await headlessTurn(home, { cwd, prompt: `turn ${turns++}` })
+      if (turn.session === undefined) throw new Error(`DSH made no session:\n${turn.stdout}${turn.stderr}`)
+      return turn.session
+    },
+    stop: async () => {
+      await machine.stop()
+      await model.stop()
+      for (const made of [folder, machineFolder]) rmSync(made, { recursive: true, force: true })
+    },
+  }
+}
+
+let turns = 1
+
+export function entryOf(machine: DemoMachine): object {
+  const { host, port, user, identityFile, knownHostsFile } = machine
+  return { host, port, user, identityFile, knownHostsFile }
+}
+
+export function call(name: string, args: Readonly<Record<string, unknown>>): Step {
+  return { calls: [{ name, args }] }
+}
+
+/** The only step of a session's calls to one tool. */
+export function stepOf(session: SessionLog, tool: string, index = 0): ToolStep {
+  const step = session.steps.filter((one) => one.tool === tool)[index]
+  if (step === undefined)
+    throw new Error(`no step ${index} of ${tool}: ${session.steps.map((one) => one.tool).join()}`)
+  return step
+}
+
+/** Every file and non-empty folder below a folder, relative to it. */
+export function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .toSorted()
+}
