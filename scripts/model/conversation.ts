@@ -3,7 +3,7 @@
  * write down what was done. Only what the model says; whether it came true is checked elsewhere.
  */
 import { quote } from '../../src/base/shell-word.ts'
-import type { Script, Situation, Step, ToolCall } from './script.ts'
+import { NOTHING_LEFT, type Script, type Situation, type Step, type ToolCall } from './script.ts'
 
 export const DEMO_PROMPT = 'Please look through the tide table and repair what its own check complains about.'
 
@@ -68,7 +68,7 @@ export const openConversation: Script = (situation: Situation): Step => {
   const repaired =
     situation.turn === 0 && situation.step === 3 && !situation.results.join('\n').includes(CORRECTION.wrong)
   if (repaired) return { text: 'The check has nothing to complain about: every line is in the agreed form.' }
-  return steps[situation.step] ?? { text: 'That is all this scripted conversation has.' }
+  return steps[situation.step] ?? NOTHING_LEFT
 }
 
 const laterTurn: readonly Step[] = [
@@ -89,7 +89,7 @@ export interface SampleFile {
 /** Puts the sample project into a new folder through the tools; the folder must not exist before. */
 export function setUpConversation(base: string, files: readonly SampleFile[]): readonly Step[] {
   return [
-    bash('', `mkdir -- ${quote(folderName(base))}`, 'Make a fresh folder'),
+    bash('', `mkdir -- ${quote(folderName(base))} && echo ${MADE}`, 'Make a fresh folder'),
     {
       calls: files.map((file) => ({
         name: 'write',
@@ -97,6 +97,21 @@ export function setUpConversation(base: string, files: readonly SampleFile[]): r
       })),
     },
   ]
+}
+
+const MADE = 'made'
+
+/**
+ * A conversation that begins with `setUpConversation`, given up when the folder could not be made: then
+ * nothing may be written, because nothing could be removed again.
+ */
+export function afterSetUp(steps: readonly Step[]): Script {
+  return ({ step, results }) => {
+    const refusal = results[0]
+    if (refusal !== undefined && !refusal.startsWith(MADE))
+      return { text: `The fresh folder was not made: ${refusal}` }
+    return steps[step] ?? NOTHING_LEFT
+  }
 }
 
 /** Takes away exactly the named files and the folders that are empty then; never a whole tree. */

@@ -7,6 +7,7 @@ import type { DshHome } from '../host/dsh-home.ts'
 import { headlessTurn, type HeadlessTurn } from '../host/headless.ts'
 import type { ToolStep } from '../host/session-log.ts'
 import {
+  afterSetUp,
   cleanUpConversation,
   demoConversation,
   DEMO_PROMPT,
@@ -14,7 +15,7 @@ import {
   setUpConversation,
   type SampleFile,
 } from '../model/conversation.ts'
-import type { Step } from '../model/script.ts'
+import type { Script } from '../model/script.ts'
 import type { ScriptedModel } from '../model/server.ts'
 import { atTheEnd } from '../project/endings.ts'
 import { Findings } from './findings.ts'
@@ -39,37 +40,24 @@ export async function checkedTurn(
   console.log(
     `\nOne turn in ${marker}\nwhich stands for ${target.alias}:${target.folder} (${target.about.join('; ')})`,
   )
-  const forget = own ? warnOfLeftovers(target, base) : undefined
-
-  const turn = await play(home, model, marker, script)
   const findings = new Findings()
-  printSteps(target, turn)
-  for (const check of checksOfTurn({
-    target,
-    base,
-    files,
-    marker,
-    before,
-    script,
-    turn,
-    requests: model.requests,
-  })) {
-    await findings.make(check)
-  }
-  if (own) {
-    await play(home, model, marker, cleanUpConversation(base, namesOf(files)))
-    if (await findings.make(checkOfRemoval(target, before))) forget?.()
+  const forget = own ? warnOfLeftovers(target, base) : undefined
+  try {
+    const turn = await play(home, model, marker, own ? afterSetUp(script) : script)
+    printSteps(target, turn)
+    const seen = { target, base, files, marker, before, script, turn, requests: model.requests }
+    for (const check of checksOfTurn(seen)) await findings.make(check)
+  } finally {
+    if (own) {
+      await play(home, model, marker, cleanUpConversation(base, namesOf(files)))
+      if (await findings.make(checkOfRemoval(target, before))) forget?.()
+    }
   }
   console.log(`\n${findings.summary}`)
   return findings.failed
 }
 
-function play(
-  home: DshHome,
-  model: ScriptedModel,
-  marker: string,
-  script: readonly Step[],
-): Promise<HeadlessTurn> {
+function play(home: DshHome, model: ScriptedModel, marker: string, script: Script): Promise<HeadlessTurn> {
   model.play(script)
   return headlessTurn(home, { cwd: marker, prompt: DEMO_PROMPT })
 }

@@ -15,7 +15,8 @@ export class Findings {
   /** @returns whether the check has passed. */
   async make(check: Check): Promise<boolean> {
     // A check that cannot be made has not been passed.
-    const wrong = await check.look().catch((failure: unknown) => `could not be checked: ${String(failure)}`)
+    const looked = (async () => check.look())()
+    const wrong = await looked.catch((failure: unknown) => `could not be checked: ${String(failure)}`)
     if (wrong === undefined) this.#passed += 1
     else this.#failed += 1
     console.log(`${wrong === undefined ? 'passed' : 'FAILED'}  ${check.claim}`)

@@ -31,8 +31,7 @@ export interface Seen {
 }
 
 export async function snapshot(target: Target): Promise<Snapshot> {
-  const names = async (folder: string): Promise<string> =>
-    (await target.witness.run(`ls -A ${folder}`)).stdout
+  const names = (folder: string): Promise<string> => printedBy(target, `ls -A ${folder}`)
   return { home: await names('"$HOME"'), folder: await names(quote(target.folder)) }
 }
 
@@ -53,7 +52,7 @@ function checksOfSteps(seen: Seen): Check[] {
   const { target } = seen
   const project = seen.base === '' ? target.folder : `${target.folder}/${seen.base.slice(0, -1)}`
   const there = (command: string): Promise<string> =>
-    target.witness.run(`cd -- ${quote(project)} && ${command}`).then((outcome) => outcome.stdout)
+    printedBy(target, `cd -- ${quote(project)} && ${command}`)
   const independently = `on ${target.alias}, by ${target.witness.how}`
   const ran = stepsOf(seen)
   return [
@@ -190,6 +189,13 @@ function checksOfSurroundings({ target, base, marker, before }: Seen): Check[] {
         same(sorted((await snapshot(target)).folder), sorted(`${before.folder}\n${base.replace('/', '')}`)),
     },
   ]
+}
+
+/** @throws when the command fails: an empty answer must not be taken for "there is nothing". */
+async function printedBy(target: Target, command: string): Promise<string> {
+  const { code, stdout, stderr } = await target.witness.run(command)
+  if (code !== 0) throw new Error(`\`${command}\` ended with exit code ${String(code)}: ${stderr.trim()}`)
+  return stdout
 }
 
 /** The steps of the turn by what they were; one that is missing is an error that says which. */
