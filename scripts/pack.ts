@@ -1,7 +1,7 @@
 /**
- * Packs the built package into a tarball in `dist/`, with a version of its own each time: a package
- * manager takes a tarball of a known version for the one it has already unpacked. The checkout's
- * package.json stays as it is, because the packing happens in a staging folder.
+ * Packs the package into a tarball in `dist/`, with a version of its own each time: a package manager
+ * takes a tarball of a known version for the one it has already unpacked. It is built and packed in a
+ * staging folder, so the checkout stays as it is and several packings do not disturb each other.
  */
 import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
@@ -14,22 +14,21 @@ import { run } from './project/children.ts'
 /** What only the checkout needs and a user's profile must not see. */
 const CHECKOUT_ONLY = ['scripts', 'devDependencies', 'packageManager'] as const
 
+/** The folder of package.json's `files` that is made by the build. */
+const BUILT = 'lib'
+
 /** Files that belong into the tarball beside those that package.json lists. */
 const PAPERS = ['README.md', 'LICENSE', 'CHANGELOG.md']
 
 /** @returns the tarball's absolute path. */
 export async function pack(): Promise<string> {
-  await build()
-  return packBuilt()
-}
-
-/** Pack `lib/` as it is. */
-export async function packBuilt(): Promise<string> {
   const manifest = readJson(join(ROOT, 'package.json')) as Manifest
   const staging = await mkdtemp(join(tmpdir(), 'presence-pack-'))
   try {
+    await build(join(staging, BUILT))
     for (const file of [...manifest.files, ...PAPERS]) {
-      if (existsSync(join(ROOT, file))) await cp(join(ROOT, file), join(staging, file), { recursive: true })
+      if (file === BUILT || !existsSync(join(ROOT, file))) continue
+      await cp(join(ROOT, file), join(staging, file), { recursive: true })
     }
     const staged = { ...manifest, version: developmentVersion(manifest.version) }
     for (const field of CHECKOUT_ONLY) delete staged[field]
