@@ -65,7 +65,12 @@ export function failureResponse(error: unknown, report: (fault: unknown) => void
 
 export function errorViewOf(error: unknown): ErrorView {
   if (!(error instanceof PresenceError)) {
-    return { error: { code: 'internal', message: 'Presence itself failed; the log of DSH has the details.' } }
+    return {
+      error: {
+        code: 'internal',
+        message: 'Presence itself failed; the terminal that DSH runs in shows the details.',
+      },
+    }
   }
   const machine = error.machine === undefined ? {} : { machine: error.machine }
   const stage = error instanceof ConnectError ? { stage: error.stage } : {}

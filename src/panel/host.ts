@@ -33,6 +33,15 @@ export interface FetchRoutes {
   }): () => unknown
 }
 
+/**
+ * Something went wrong that no page is told of. Written to the terminal as well: the host's logger may
+ * have no sink (0.1.0-rc.8 has none).
+ */
+export function tell(scope: HostContext, what: string, fault: unknown): void {
+  scope.logger.warn(fault)
+  console.error(`presence panel: ${what}`, fault)
+}
+
 export function webServerOf(scope: HostContext): WebServer | undefined {
   const service = scope.get('webServer')
   return hasMethod(service, 'register') ? (service as unknown as WebServer) : undefined
@@ -58,7 +67,7 @@ export function gateOf(scope: HostContext): ((request: IncomingMessage) => numbe
       if (status === undefined) return undefined
       return typeof status === 'number' ? status : 403
     } catch (fault) {
-      scope.logger.warn(fault)
+      tell(scope, "the host's own gate failed", fault)
       return 503
     }
   }

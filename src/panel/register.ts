@@ -3,9 +3,8 @@
  * such, prefix routes on its web server otherwise. Waits for the services, so that a profile without
  * them still starts.
  */
-import { messageOf } from '../base/failure.ts'
 import { fetchHandler } from './fetch-carrier.ts'
-import { fetchRoutesOf, gateOf, webServerOf, type FetchRoutes, type HostContext } from './host.ts'
+import { fetchRoutesOf, gateOf, tell, webServerOf, type FetchRoutes, type HostContext } from './host.ts'
 import { nodeHandler } from './node-carrier.ts'
 import { createPanel, type Panel, type PanelOptions } from './panel.ts'
 import type { PanelPort } from './port.ts'
@@ -19,7 +18,7 @@ export function registerPanel(
   port: PanelPort,
   options: Pick<PanelOptions, 'version'>,
 ): void {
-  const report = (fault: unknown): void => ctx.logger.warn(fault)
+  const report = (fault: unknown): void => tell(ctx, 'a call failed', fault)
   const panel = createPanel(port, { ...options, report })
   ctx.inject(['connection'], (scope) => {
     const routes = fetchRoutesOf(scope)
@@ -41,7 +40,7 @@ function registerExact(scope: HostContext, panel: Panel, routes: FetchRoutes): b
     }
   } catch (refusal) {
     for (const remove of undo) void remove()
-    scope.logger.warn(`presence panel: falling back to the web server, ${messageOf(refusal)}`)
+    tell(scope, 'this host has exact routes but refused them; using its web server', refusal)
     return false
   }
   scope.effect(
@@ -57,7 +56,7 @@ function registerPrefixes(scope: HostContext, panel: Panel, loginStandsBefore: b
   const server = webServerOf(scope)
   const gate = gateOf(scope)
   if (server === undefined || (loginStandsBefore && gate === undefined)) {
-    scope.logger.warn('presence panel: this host offers no route it could be mounted on')
+    tell(scope, 'not mounted', new Error('this host offers no route that the panel could stand on'))
     return
   }
   const handler = nodeHandler(panel, gate)

@@ -1,0 +1,201 @@
+/** Making a workspace of a folder on a machine: which machine, which folder, create. */
+import * as React from 'react'
+import type { MachineView, WorkspaceView } from '../../wire/api.ts'
+import { useApi, useStrings } from '../surroundings.tsx'
+import type { Strings } from '../strings.ts'
+import type { Polled } from '../use-polled.ts'
+import { useTask } from '../use-task.ts'
+import { stageText } from '../words.ts'
+import { Button } from './button.tsx'
+import { FailureNote } from './failure-note.tsx'
+import { FolderBrowser } from './folder-browser.tsx'
+import { EmptyNote, LoadingNote } from './section.tsx'
+
+interface AddFolderFormProps {
+  readonly machines: Polled<readonly MachineView[]>
+  readonly created: () => void
+  /** Present in a dialog: closing it takes back what is not done yet. */
+  readonly cancel?: () => void
+}
+
+export function AddFolderForm({ machines, created, cancel }: AddFolderFormProps) {
+  const strings = useStrings()
+  const { value, failure, refresh } = machines
+  if (value !== undefined && value.length > 0) {
+    return <Form machines={value} refresh={refresh} created={created} cancel={cancel} />
+  }
+  return (
+    <>
+      {value !== undefined && <EmptyNote headline={strings.noMachines} hint={strings.noMachinesHint} />}
+      {value === undefined && failure === undefined && <LoadingNote text={strings.loading} />}
+      {value === undefined && failure !== undefined && <FailureNote failure={failure} retry={refresh} />}
+      {cancel !== undefined && (
+        <div className="dshp-actions dshp-form-actions">
+          <Button onClick={cancel}>{strings.cancel}</Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+interface FormProps {
+  readonly machines: readonly MachineView[]
+  readonly refresh: () => Promise<void>
+  readonly created: () => void
+  readonly cancel: (() => void) | undefined
+}
+
+function Form({ machines, refresh, created, cancel }: FormProps) {
+  const api = useApi()
+  const strings = useStrings()
+  const ids = { machine: React.useId(), folder: React.useId(), hint: React.useId(), wrong: React.useId() }
+  const task = useTask({ abandon: cancel !== undefined })
+  const [host, setHost] = React.useState(machines.length === 1 ? (machines[0]?.name ?? '') : '')
+  const [path, setPath] = React.useState('')
+  const [browsing, setBrowsing] = React.useState(false)
+  const [done, setDone] = React.useState<WorkspaceView | undefined>(undefined)
+  const [wrong, setWrong] = React.useState<Wrong | undefined>(undefined)
+  const folderInput = React.useRef<HTMLInputElement>(null)
+  const machineSelect = React.useRef<HTMLSelectElement>(null)
+  const machine = machines.find((candidate) => candidate.name === host)
+
+  const submit = (event: React.FormEvent): void => {
+    event.preventDefault()
+    const found = whatIsWrong(machine, path, strings)
+    setWrong(found)
+    setDone(undefined)
+    task.clear()
+    if (found !== undefined) (found.field === 'machine' ? machineSelect : folderInput).current?.focus()
+    else {
+      task.run(
+        (signal) => api.change({ host, path: path.trim() }, signal),
+        (workspace) => {
+          setPath('')
+          setBrowsing(false)
+          setDone(workspace)
+          created()
+        },
+      )
+      // Shows the stages of the connection that this may need.
+      void refresh()
+    }
+  }
+  const browse = (): void => {
+    if (machine !== undefined) return setBrowsing((open) => !open)
+    setWrong({ field: 'machine', text: strings.needMachine })
+    machineSelect.current?.focus()
+  }
+
+  return (
+    <form className="dshp-form" onSubmit={submit} noValidate>
+      <label className="dshp-label" htmlFor={ids.machine}>
+        {strings.machine}
+      </label>
+      <select
+        className="dshp-input"
+        id={ids.machine}
+        ref={machineSelect}
+        // In a dialog the focus waits for the list; on a page it stays where the reader is.
+        autoFocus={cancel !== undefined}
+        value={machine === undefined ? '' : host}
+        aria-invalid={wrong?.field === 'machine'}
+        aria-describedby={wrong?.field === 'machine' ? ids.wrong : undefined}
+        onChange={(event) => {
+          setHost(event.target.value)
+          setWrong(undefined)
+          setBrowsing(false)
+          task.clear()
+        }}
+      >
+        <option value="" disabled>
+          {strings.chooseMachine}
+        </option>
+        {machines.map(({ name }) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <label className="dshp-label" htmlFor={ids.folder}>
+        {strings.folder}
+      </label>
+      <div className="dshp-field">
+        <input
+          className="dshp-input dshp-path"
+          id={ids.folder}
+          ref={folderInput}
+          type="text"
+          autoComplete="off"
+          autoCapitalize="off"
+          spellCheck={false}
+          placeholder={strings.folderExample}
+          value={path}
+          aria-invalid={wrong?.field === 'folder'}
+          aria-describedby={wrong?.field === 'folder' ? ids.wrong : ids.hint}
+          onChange={(event) => {
+            setPath(event.target.value)
+            setWrong(undefined)
+            setDone(undefined)
+          }}
+        />
+        <Button onClick={browse} aria-expanded={browsing}>
+          {browsing ? strings.closeBrowser : strings.browse}
+        </Button>
+      </div>
+      {wrong === undefined ? (
+        <p className="dshp-hint" id={ids.hint}>
+          {strings.folderHint}
+        </p>
+      ) : (
+        <p className="dshp-wrong" id={ids.wrong} role="alert">
+          {wrong.text}
+        </p>
+      )}
+      {browsing && machine !== undefined && (
+        <FolderBrowser
+          key={machine.name}
+          machine={machine}
+          refresh={refresh}
+          start={path.trim().startsWith('/') ? path.trim() : undefined}
+          choose={(chosen) => {
+            setPath(chosen)
+            setBrowsing(false)
+            setWrong(undefined)
+            folderInput.current?.focus()
+          }}
+        />
+      )}
+      {task.failure !== undefined && <FailureNote failure={task.failure} />}
+      {done !== undefined && (
+        <p className="dshp-note" role="status">
+          {strings.created(done.title)}
+        </p>
+      )}
+      <div className="dshp-actions dshp-form-actions">
+        {task.running && <LoadingNote text={progressText(machine, strings)} />}
+        {cancel !== undefined && <Button onClick={cancel}>{strings.cancel}</Button>}
+        <Button look="primary" type="submit" busy={task.running}>
+          {task.running ? strings.creating : strings.create}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+interface Wrong {
+  readonly field: 'machine' | 'folder'
+  readonly text: string
+}
+
+/** Said only after an attempt; the server has the last word on everything else. */
+function whatIsWrong(machine: MachineView | undefined, path: string, strings: Strings): Wrong | undefined {
+  if (machine === undefined) return { field: 'machine', text: strings.needMachine }
+  if (path.trim() === '') return { field: 'folder', text: strings.needFolder }
+  if (!path.trim().startsWith('/')) return { field: 'folder', text: strings.needAbsolute }
+  return undefined
+}
+
+function progressText(machine: MachineView | undefined, strings: Strings): string {
+  if (machine?.state.kind !== 'connecting') return strings.creating
+  return strings.connectingAt(stageText(machine.state.stage, strings))
+}
