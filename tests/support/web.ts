@@ -1,0 +1,87 @@
+/** Playing the browser: sessions of a running `dsh web` over its own calls, and the panel's API. */
+import type { WebHost } from '../../scripts/host/web.ts'
+import type { Step } from '../../scripts/model/script.ts'
+import { SECRET_HEADER, type WorkspaceView } from '../../src/wire/api.ts'
+
+interface WireEvent {
+  readonly type: string
+  readonly data?: unknown
+}
+
+export interface ToolResult {
+  readonly tool: string
+  readonly text: string
+  readonly isError: boolean
+}
+
+/** Make a workspace through the panel, as the page does. */
+export async function makeWorkspace(web: WebHost, host: string, path: string): Promise<WorkspaceView> {
+  const answer = await callPanel(web, 'POST', 'workspaces', { host, path })
+  if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
+  return (answer.body as { workspace: WorkspaceView }).workspace
+}
+
+export async function callPanel(
+  web: WebHost,
+  method: string,
+  route: string,
+  body?: unknown,
+): Promise<{ status: number; body: unknown }> {
+  const session = (await (await fetch(`${web.url}/api/presence/session`)).json()) as { secret: string }
+  const response = await fetch(`${web.url}/api/presence/${route}`, {
+    method,
+    headers: { [SECRET_HEADER]: session.secret, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+export async function openSession(
+  web: WebHost,
+  where: ({ workspaceId: string } | { cwd: string }) & { agentPreset?: string },
+): Promise<string> {
+  return (await web.rpc<{ sessionId: string }>('session.create', where)).sessionId
+}
+
+/** Let the model play these steps in a session, and wait for the turn's end. @returns its tool results. */
+export async function play(web: WebHost, sessionId: string, steps: readonly Step[]): Promise<ToolResult[]> {
+  const before = (await history(web, sessionId)).length
+  const text = `SCRIPT: ${JSON.stringify([...steps, { text: 'done' }])}`
+  await web.rpc('session.prompt', { sessionId, mode: 'queue', content: [{ type: 'text', text }] })
+  for (;;) {
+    const events = (await history(web, sessionId)).slice(before)
+    if (events.some((event) => event.type === 'turn/end')) return resultsOf(events)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+async function history(web: WebHost, sessionId: string): Promise<WireEvent[]> {
+  const answer = await web.rpc<{ events?: unknown[]; items?: unknown[] }>('session.history', { sessionId })
+  return (answer.events ?? answer.items ?? []).map((item) => {
+    const event = (item as { event?: unknown }).event
+    return (event ?? item) as WireEvent
+  })
+}
+
+function resultsOf(events: readonly WireEvent[]): ToolResult[] {
+  const names = new Map<string, string>()
+  for (const event of events) {
+    if (event.type !== 'tool/call') continue
+    const { callId, name } = event.data as { callId: string; name: string }
+    names.set(callId, name)
+  }
+  return events
+    .filter((event) => event.type === 'tool/result')
+    .flatMap((event) => {
+      const { message } = event.data as {
+        message: {
+          content: { toolCallId: string; isError?: boolean; content: { text?: string }[] }[]
+        }
+      }
+      return message.content.map((part) => ({
+        tool: names.get(part.toolCallId) ?? '',
+        text: part.content.map((piece) => piece.text ?? '').join('\n'),
+        isError: part.isError === true,
+      }))
+    })
+}
