@@ -40,7 +40,7 @@ process.exitCode = code ?? 1
 
 function installed() {
   if (!existsSync(node)) return false
-  if (existsSync(stampFile)) return readFileSync(stampFile, 'utf8') === lockDigest()
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lockDigest()) return true
   // Installed by hand with pnpm: its own record tells when.
   const record = join(modules, '.modules.yaml')
   return existsSync(record) && statSync(record).mtimeMs >= statSync(lockFile).mtimeMs
@@ -74,11 +74,15 @@ async function install() {
 function run(command, commandArgs, options) {
   return new Promise((settle, reject) => {
     const child = spawn(command, commandArgs, { cwd: process.cwd(), ...options })
+    const unwatch = whenNpmIsGone(() => child.kill('SIGTERM'))
     // A terminal's Ctrl-C reaches the child by itself; a signal sent to this process alone would not.
     const forward = (name) => child.kill(name)
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
     for (const name of signals) process.on(name, forward)
-    const release = () => signals.forEach((name) => process.off(name, forward))
+    const release = () => {
+      signals.forEach((name) => process.off(name, forward))
+      unwatch()
+    }
     child.once('error', (error) => {
       release()
       reject(error)
@@ -88,6 +92,46 @@ function run(command, commandArgs, options) {
       settle({ code: exitCode, signal: exitSignal })
     })
   })
+}
+
+/**
+ * A signal sent to `npm` ends npm and the shell below it, and reaches nobody further down. So the way
+ * up to npm is looked at now and then, and its loss is taken for the signal. Started without npm, or
+ * where the process table cannot be read, nothing is watched.
+ */
+function whenNpmIsGone(tell) {
+  const wayUp = process.env.npm_lifecycle_event === undefined ? [] : ancestorsUpToNpm()
+  const timer = setInterval(() => {
+    if (wayUp.every(isAlive)) return
+    clearInterval(timer)
+    tell()
+  }, 500)
+  return () => clearInterval(timer)
+}
+
+function ancestorsUpToNpm() {
+  const found = []
+  for (let pid = process.ppid; pid > 1 && found.length < 5;) {
+    let words, stat
+    try {
+      words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    } catch (_noProcessTable) {
+      return []
+    }
+    found.push(pid)
+    if (/^npm\b|npm-cli/.test(words)) return found
+    pid = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  }
+  return []
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (failure) {
+    return failure.code !== 'ESRCH'
+  }
 }
 
 function environment() {

@@ -3,10 +3,11 @@
  * `.presence/`; the user's own `~/.dsh` and `~/.ssh` are not written to.
  */
 import { join } from 'node:path'
+import { assertFree } from './project/port.ts'
 import { openConversation } from './model/conversation.ts'
 import { startModel } from './model/server.ts'
 import { STATE } from './project/checkout.ts'
-import { releaseAll } from './project/endings.ts'
+import { isLeaving, releaseAll } from './project/endings.ts'
 import { checkedTurn } from './start/checked-turn.ts'
 import { claim } from './start/claim.ts'
 import { demoTarget } from './start/demo-machine.ts'
@@ -17,6 +18,7 @@ import { servePage } from './start/page.ts'
 
 async function start(options: StartOptions): Promise<number> {
   await claim(STATE)
+  if (options.port !== 0) await assertFree(options.port)
   const target =
     options.own === undefined
       ? await demoTarget(join(STATE, 'demo'))
@@ -46,6 +48,8 @@ async function main(): Promise<number> {
     }
     return await start(options)
   } catch (failure) {
+    // What a signal has broken off is no failure; the process leaves from where it was received.
+    if (isLeaving()) return new Promise(() => undefined)
     if (failure instanceof UsageError) {
       console.error(`presence: ${failure.message}\n\n${USAGE}`)
       return 2

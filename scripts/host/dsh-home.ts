@@ -2,7 +2,9 @@
  * An isolated home of the real DSH: its folder, the environment that points DSH at it, and installing
  * a tarball into a profile as a user does. The user's own `~/.dsh` is never touched.
  */
-import { mkdir } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { program, toolEnvironment } from '../project/checkout.ts'
 import { run } from '../project/children.ts'
 
@@ -57,9 +59,30 @@ export async function makeDshHome(options: DshHomeOptions): Promise<DshHome> {
     folder,
     dsh,
     env,
-    addPlugin: (profile, tarball) => plugin(profile, 'add', tarball),
+    addPlugin: async (profile, tarball) => {
+      // pnpm looks at every dependency, and stops at a tarball that is not there any more.
+      for (const gone of await withoutTarball(join(folder, 'profiles', profile))) {
+        await plugin(profile, 'remove', gone)
+      }
+      await plugin(profile, 'add', tarball)
+    },
     removePlugin: (profile, packageName) => plugin(profile, 'remove', packageName),
   }
+}
+
+/** Packages of a profile that were installed from a tarball that has been deleted since. */
+async function withoutTarball(profileFolder: string): Promise<string[]> {
+  const manifestFile = join(profileFolder, 'package.json')
+  if (!existsSync(manifestFile)) return []
+  const { dependencies = {} } = JSON.parse(await readFile(manifestFile, 'utf8')) as {
+    dependencies?: Record<string, string>
+  }
+  return Object.entries(dependencies)
+    .filter(
+      ([, spec]) =>
+        spec.startsWith('file:') && !existsSync(resolve(profileFolder, spec.slice('file:'.length))),
+    )
+    .map(([name]) => name)
 }
 
 /** A DSH that runs around this process (an agent at work) must not lend its home or its session. */

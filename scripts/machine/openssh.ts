@@ -11,7 +11,7 @@ import { findProgram } from '../project/programs.ts'
 import { witnessOf } from './independent.ts'
 import { layOut, quoted, sessionEnvironment, writeClientFiles, type Layout } from './layout.ts'
 import { MARK, type DemoMachine, type MachineOptions } from './machine.ts'
-import { freePort, sshIdentification } from './port.ts'
+import { freePort, sshIdentification } from '../project/port.ts'
 import { descendantsOf, endProcesses, processesWith } from './processes.ts'
 
 export interface OpenSshOptions extends MachineOptions {

@@ -2,11 +2,22 @@
 import { createServer, connect, type AddressInfo } from 'node:net'
 
 /** A port that was free a moment ago. Another program may take it before it is used. */
-export async function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
+  return listenBriefly(0)
+}
+
+/** @throws when another program listens on the port. */
+export async function assertFree(port: number): Promise<void> {
+  await listenBriefly(port).catch((cause: unknown) => {
+    throw new Error(`port ${port} is in use by another program; choose one with --port`, { cause })
+  })
+}
+
+async function listenBriefly(wanted: number): Promise<number> {
   const probe = createServer()
   await new Promise<void>((resolve, reject) => {
     probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', resolve)
+    probe.listen(wanted, '127.0.0.1', resolve)
   })
   const { port } = probe.address() as AddressInfo
   await new Promise<void>((resolve) => probe.close(() => resolve()))
