@@ -11,9 +11,9 @@ import { readPrinted } from '../../../src/ssh/config/printed.ts'
 import { resolveSettings } from '../../../src/ssh/config/resolve.ts'
 import type { AlgorithmSettings, ConfigSources, MachineSettings } from '../../../src/ssh/config/settings.ts'
 import { ConnectError } from '../../../src/ssh/errors.ts'
+import { SSH } from './workbench.ts'
 import { generateConfig, generateLine, type GeneratedConfig } from './generated-config.ts'
 
-const SSH = '/usr/bin/ssh'
 const CASES = 520
 const TWO_FILE_CASES = 40
 const LINE_CASES = 120

@@ -1,11 +1,11 @@
-/** Faults that readers of ssh_config have had elsewhere; each title names the rule that was broken. */
+/** Faults that readers of ssh_config have had elsewhere; each title says what is right. */
 import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { previewSettings, resolveHop, resolveSettings } from '../../../src/ssh/config/resolve.ts'
 import { SSH, Workbench } from './workbench.ts'
 
-describe('keys of an entry (F01)', () => {
+describe('keys of an entry', () => {
   it('uses the port of the entry when none is typed', async () => {
     const bench = new Workbench()
     bench.write('config', 'Host box', '  HostName 127.0.0.1', '  Port 42201')
@@ -14,7 +14,7 @@ describe('keys of an entry (F01)', () => {
   })
 })
 
-describe('Include (F02, F04)', () => {
+describe('Include', () => {
   it('follows an Include after a Host block and one inside of a block, in lexical order', async () => {
     const bench = new Workbench()
     const { folder } = bench
@@ -102,7 +102,7 @@ describe('Include (F02, F04)', () => {
   })
 })
 
-describe('blocks (F05, F07)', () => {
+describe('blocks', () => {
   it('begins a block at Match as well as at Host', async () => {
     const bench = new Workbench()
     bench.write('config', 'Host web1', '  User alice', 'Match host "web*"', '  User bob')
@@ -139,7 +139,7 @@ describe('blocks (F05, F07)', () => {
   })
 })
 
-describe('Match exec (F08)', () => {
+describe('Match exec', () => {
   it('runs a command only when connecting, and only when the criteria before it hold', async () => {
     for (const sshProgram of [undefined, SSH]) {
       const bench = new Workbench()
@@ -171,7 +171,7 @@ describe('Match exec (F08)', () => {
   })
 })
 
-describe('comments and quotes (F10, F11)', () => {
+describe('comments and quotes', () => {
   it('takes comments off every line but a command, whatever quotes they hold', async () => {
     const bench = new Workbench()
     bench.write(
@@ -207,7 +207,7 @@ describe('comments and quotes (F10, F11)', () => {
   })
 })
 
-describe('jump hosts (F13, F14)', () => {
+describe('jump hosts', () => {
   it('takes "ProxyJump none" for no jump', async () => {
     const bench = new Workbench()
     bench.write('config', 'Host bastion', '  ProxyJump none', 'Host *', '  ProxyJump bastion')
@@ -277,7 +277,7 @@ describe('jump hosts (F13, F14)', () => {
   })
 })
 
-describe('snippets of other programs (F16)', () => {
+describe('snippets of other programs', () => {
   const SNIPPET = [
     'Host unix/* unix%* vsock/* vsock%* machine/* machine%*',
     '    ProxyCommand /usr/lib/systemd/systemd-ssh-proxy %h %p',

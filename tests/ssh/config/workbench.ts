@@ -6,9 +6,11 @@ import { afterEach, expect } from 'vitest'
 import { listAliases, type AliasList } from '../../../src/ssh/config/aliases.ts'
 import { localFacts, type LocalFacts } from '../../../src/ssh/config/facts.ts'
 import { resolveSettings } from '../../../src/ssh/config/resolve.ts'
+import { defaultSources } from '../../../src/ssh/config/sources.ts'
 import type { ConfigSources, MachineSettings } from '../../../src/ssh/config/settings.ts'
 
-export const SSH = '/usr/bin/ssh'
+/** The judge of all these tests. */
+export const SSH = defaultSources().sshProgram ?? 'no ssh on the path'
 
 const folders: string[] = []
 afterEach(() => {
