@@ -73,7 +73,13 @@ async function readFile(presence: Presence, place: Place, signal: AbortSignal): 
   const stat = await files.stat(file, { signal })
   const bytes = await files.readRange(file, 0, MOST_BYTES, { signal })
   const size = Math.max(stat?.size ?? 0, bytes.length)
-  return { host: place.host, path: place.path, size, text: textOf(bytes, size), truncated: size > bytes.length }
+  return {
+    host: place.host,
+    path: place.path,
+    size,
+    text: textOf(bytes, size),
+    truncated: size > bytes.length,
+  }
 }
 
 /** Text, or null; a character that the limit cut in two does not make a file binary. */

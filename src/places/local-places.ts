@@ -15,14 +15,22 @@ export interface LocalPlaces {
   readonly temporary: string
 }
 
-export function localPlaces(dshHome: string, mounts: string, env: NodeJS.ProcessEnv, home: string): LocalPlaces {
+export function localPlaces(
+  dshHome: string,
+  mounts: string,
+  env: NodeJS.ProcessEnv,
+  home: string,
+): LocalPlaces {
   const agentsHome = env['DSH_AGENTS_HOME']
   const bundled = env['DSH_BUNDLED_SKILL_DIR']
   return {
     dshHome,
     mounts,
     folders: [
-      join(agentsHome === undefined || agentsHome === '' ? join(home, '.agents') : resolve(agentsHome), 'skills'),
+      join(
+        agentsHome === undefined || agentsHome === '' ? join(home, '.agents') : resolve(agentsHome),
+        'skills',
+      ),
       ...(bundled === undefined || bundled === '' ? [] : [resolve(bundled)]),
     ],
     temporary: tmpdir(),

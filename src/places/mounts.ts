@@ -51,7 +51,8 @@ export class Mounts {
     if (below === undefined || below.length === 0) return { world: 'local' }
     const [first = '', ...rest] = below
     const machine = unescapeSegment(first, this.#options.platform)
-    if (!this.#options.isMachine(machine)) return { world: 'unknown-machine', machine, below: rest.length > 0 }
+    if (!this.#options.isMachine(machine))
+      return { world: 'unknown-machine', machine, below: rest.length > 0 }
     const remote = rest
       .map((segment) => unescapeSegment(segment, this.#options.platform))
       .reduce<RemotePath>(childOf, REMOTE_ROOT)
@@ -61,7 +62,10 @@ export class Mounts {
   /** The mount spelling of a place. */
   format(place: Place): string {
     const names = [place.machine, ...segmentsOf(place.path)]
-    return this.#path.join(this.root, ...names.map((name) => escapeSegment(name, { platform: this.#options.platform })))
+    return this.#path.join(
+      this.root,
+      ...names.map((name) => escapeSegment(name, { platform: this.#options.platform })),
+    )
   }
 
   /** True for a local folder that has the mounts folder below it. */
@@ -69,7 +73,12 @@ export class Mounts {
     const above = this.#fold(this.#path.resolve(folder))
     return this.#roots.some((root) => {
       const rest = this.#path.relative(above, this.#fold(root))
-      return rest !== '' && rest !== '..' && !rest.startsWith(`..${this.#path.sep}`) && !this.#path.isAbsolute(rest)
+      return (
+        rest !== '' &&
+        rest !== '..' &&
+        !rest.startsWith(`..${this.#path.sep}`) &&
+        !this.#path.isAbsolute(rest)
+      )
     })
   }
 
@@ -81,7 +90,10 @@ export class Mounts {
    * Every occurrence of this machine's mount spellings in a text, replaced by the remote path, and the
    * other machines whose spellings occur in it.
    */
-  translateText(text: string, machine: string): { readonly text: string; readonly strangers: readonly string[] } {
+  translateText(
+    text: string,
+    machine: string,
+  ): { readonly text: string; readonly strangers: readonly string[] } {
     const strangers = new Set<string>()
     let translated = text
     for (const root of this.#roots) {
@@ -109,7 +121,8 @@ export class Mounts {
       if (this.#fold(head) !== this.#fold(known)) continue
       const tail = normal.slice(known.length)
       if (tail === '') return []
-      if (tail.startsWith(this.#path.sep)) return tail.split(this.#path.sep).filter((segment) => segment !== '')
+      if (tail.startsWith(this.#path.sep))
+        return tail.split(this.#path.sep).filter((segment) => segment !== '')
     }
     return undefined
   }

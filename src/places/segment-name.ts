@@ -27,7 +27,9 @@ export function escapeSegment(segment: string, spelling: Spelling): string {
 
 export function unescapeSegment(name: string, platform: NodeJS.Platform): string {
   if (platform !== 'win32') return name
-  return name.replace(/%([0-9A-F]{2})/gi, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return name.replace(/%([0-9A-F]{2})/gi, (_whole, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
 }
 
 function percent(character: string): string {

@@ -129,7 +129,10 @@ export class WorkspaceStore {
   /** Replaced in one step: a crash leaves the old record or the new. */
   #save(content: Content): void {
     const temporary = `${this.#file}.new`
-    const asPlace = (place: Place): { host: string; path: string } => ({ host: place.machine, path: place.path })
+    const asPlace = (place: Place): { host: string; path: string } => ({
+      host: place.machine,
+      path: place.path,
+    })
     const document = {
       version: 1,
       workspaces: content.workspaces.map((record) => ({ ...asPlace(record), title: record.title })),
@@ -162,6 +165,7 @@ function parseContent(document: unknown): Content {
 
 function parsePlace(item: unknown): Place {
   const { host, path } = (item ?? {}) as { host?: unknown; path?: unknown }
-  if (typeof host !== 'string' || typeof path !== 'string') throw new Error('a workspace needs "host" and "path"')
+  if (typeof host !== 'string' || typeof path !== 'string')
+    throw new Error('a workspace needs "host" and "path"')
   return { machine: host, path: parseRemotePath(path) }
 }

@@ -12,11 +12,19 @@ export type Question =
       /** True when other keys of this host are known, but none of this type. */
       readonly otherTypesKnown: boolean
     }
-  | { readonly kind: 'passphrase'; readonly machine: string; readonly keyFile: string; readonly retry: boolean }
+  | {
+      readonly kind: 'passphrase'
+      readonly machine: string
+      readonly keyFile: string
+      readonly retry: boolean
+    }
   | { readonly kind: 'password'; readonly machine: string; readonly user: string; readonly retry: boolean }
 
 export type Answer =
-  { readonly kind: 'text'; readonly text: string } | { readonly kind: 'yes' } | { readonly kind: 'no' } | { readonly kind: 'nobody' }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'yes' }
+  | { readonly kind: 'no' }
+  | { readonly kind: 'nobody' }
 
 export interface Questions {
   /** Ask one question; aborted when the connection attempt ends first. */

@@ -69,7 +69,8 @@ export class MachineConnection {
       })
     }
     const failure = this.#failure
-    if (hurry === 'when-due' && failure !== undefined && performance.now() < failure.until) throw failure.error
+    if (hurry === 'when-due' && failure !== undefined && performance.now() < failure.until)
+      throw failure.error
     return this.#attempt.join(signal)
   }
 
