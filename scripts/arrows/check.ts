@@ -42,7 +42,8 @@ function roomViolations(file: SourceFile): Violation[] {
   return file.imports.flatMap((one) => {
     const where = `${file.path}:${one.line}`
     if (!isRelative(one.specifier)) {
-      if (room.packages.some((pattern) => matches(pattern, one.specifier))) return []
+      const patterns = [...room.packages, ...(one.typeOnly ? (room.packageTypes ?? []) : [])]
+      if (patterns.some((pattern) => matches(pattern, one.specifier))) return []
       return [`${where}: ${name} must not import the package "${one.specifier}" (${name}: ${room.because})`]
     }
     const target = resolveImport(file.path, one.specifier)

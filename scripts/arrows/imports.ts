@@ -9,29 +9,36 @@ export interface Import {
 }
 
 const STATEMENT =
-  /(?<![.\w$])(import|export)\b(\s+type\b(?!\s*(?:,|from\b)))?(?:[^'"`;]*?\bfrom)?\s*(['"])([^'"\n]+)\3/g
-const CALL = /(?<![.\w$])import\s*\(\s*(['"])([^'"\n]+)\1/g
+  /(?<![.\w$])(?:import|export)\b(\s+type\b(?!\s*(?:,|from\b)))?[^'"`;]*?\bfrom\s*(['"])([^'"\n]+)\2/g
+const BARE = /(?<![.\w$])import\s*\(?\s*(['"])([^'"\n]+)\1/g
 
 export function importsOf(source: string): Import[] {
-  const code = withoutComments(source)
+  const code = onlyCode(source)
   const found: Import[] = []
   for (const match of code.matchAll(STATEMENT)) {
     found.push({
-      specifier: match[4] ?? '',
-      typeOnly: match[2] !== undefined,
+      specifier: match[3] ?? '',
+      typeOnly: match[1] !== undefined,
       line: lineAt(code, match.index),
     })
   }
-  for (const match of code.matchAll(CALL)) {
+  for (const match of code.matchAll(BARE)) {
     found.push({ specifier: match[2] ?? '', typeOnly: false, line: lineAt(code, match.index) })
   }
   return found
 }
 
-/** Comments become blanks, so that an example in one is not taken for an import; lines stay. */
-function withoutComments(source: string): string {
-  const pieces = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
-  return source.replace(pieces, (piece) => (piece.startsWith('/') ? piece.replace(/[^\n]/g, ' ') : piece))
+const PIECE = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
+
+/**
+ * Comments and texts become blanks, so that an example or a shell script in one is not taken for an
+ * import; only a text that can name a module stays. Lines keep their numbers.
+ */
+function onlyCode(source: string): string {
+  return source.replace(PIECE, (piece, offset: number) => {
+    const names = /^['"]/.test(piece) && /\b(?:from|import)\s*\(?\s*$/.test(source.slice(0, offset))
+    return names ? piece : piece.replace(/[^\n]/g, ' ')
+  })
 }
 
 function lineAt(code: string, index: number): number {

@@ -1,7 +1,7 @@
 /**
  * The rooms of the product and what each may import: data only. A room may always import itself.
- * Change a line here only with its reason; the checker is `check.ts`. `ssh/errors` is named where
- * failures are translated for a model or a person: those errors are plain typed values.
+ * Change a line here only with its reason; the checker is `check.ts`. Files of errors are named where
+ * failures are put into words for a model or a person: those errors are plain typed values.
  */
 export interface Room {
   /** Rooms, or parts of one (`ssh/channel`), that may be imported. */
@@ -10,6 +10,8 @@ export interface Room {
   readonly types?: readonly string[]
   /** Packages, `*` standing for the rest of a name; `node:` modules count as packages. */
   readonly packages: readonly string[]
+  /** Packages of which only types may be imported: they are not there in every profile. */
+  readonly packageTypes?: readonly string[]
   readonly because: string
 }
 
@@ -43,22 +45,33 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   core: {
     rooms: ['base', 'places', 'ssh', 'remote'],
     packages: ['node:*', '@deepseek-ai/cordis', '@deepseek-ai/schemastery', 'yaml'],
+    packageTypes: ['@deepseek-ai/dsh-*'],
     because: 'the one service that joins the rooms below for those above',
   },
   seams: {
-    rooms: ['base', 'places', 'core', 'ssh/errors'],
-    types: ['remote'],
+    rooms: ['base', 'places', 'core', 'remote', 'ssh/errors'],
+    types: ['ssh'],
     packages: ['node:*', '@deepseek-ai/cordis', '@deepseek-ai/dsh-*'],
-    because: 'it decides local or remote and delegates; never a second way to a machine beside core',
+    because:
+      "it decides local or remote and puts DSH's calls into remote's words; machines come from core alone",
   },
   tools: {
-    rooms: ['base', 'places', 'core', 'ssh/errors'],
-    types: ['remote'],
+    rooms: [
+      'base',
+      'places',
+      'core',
+      'remote/confine',
+      'remote/files/errors',
+      'remote/process/errors',
+      'ssh/errors',
+    ],
+    types: ['remote', 'ssh'],
     packages: ['node:*', '@deepseek-ai/cordis', '@deepseek-ai/dsh-*'],
     because: 'tools work without the seams (tools-only mode), so they must not know them',
   },
   panel: {
-    rooms: ['base', 'wire', 'core', 'places', 'ssh/errors'],
+    rooms: ['base', 'wire', 'core', 'places', 'remote/confine', 'remote/files/errors', 'ssh/errors'],
+    types: ['remote', 'ssh'],
     packages: ['node:*', '@deepseek-ai/cordis', '@deepseek-ai/dsh-*'],
     because: 'routes over core; the panel works while a seam row is switched off',
   },
@@ -74,7 +87,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'index.ts': {
     rooms: ['core', 'tools', 'panel', 'selfcheck'],
-    packages: ['@deepseek-ai/cordis', '@deepseek-ai/dsh-*'],
+    packages: ['node:module', '@deepseek-ai/cordis', '@deepseek-ai/dsh-*'],
     because: 'the table of contents of the host half',
   },
   'client.ts': {

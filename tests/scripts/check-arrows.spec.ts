@@ -53,12 +53,19 @@ describe('check-arrows', () => {
     expect(violations).toHaveLength(1)
   })
 
-  it('lets the seams have types of remote, and nothing that runs', async () => {
+  it('lets the tools have types of remote, and nothing that runs', async () => {
     const remote = { 'src/remote/files/read.ts': 'export const read = 1\nexport type Read = 1\n' }
     const types = "import type { Read } from '../remote/files/read.ts'\n"
     const values = "import { read } from '../remote/files/read.ts'\n"
-    expect(await violationsOf({ ...remote, 'src/seams/fs.ts': types })).toEqual([])
-    expect(await violationsOf({ ...remote, 'src/seams/fs.ts': values })).toHaveLength(1)
+    expect(await violationsOf({ ...remote, 'src/tools/read.ts': types })).toEqual([])
+    expect(await violationsOf({ ...remote, 'src/tools/read.ts': values })).toHaveLength(1)
+  })
+
+  it('lets the core have types of the host, and nothing of it that runs', async () => {
+    const types = "import type { Agent } from '@deepseek-ai/dsh-agent'\n"
+    const values = "import { Agent } from '@deepseek-ai/dsh-agent'\n"
+    expect(await violationsOf({ 'src/core/a.ts': types })).toEqual([])
+    expect(await violationsOf({ 'src/core/a.ts': values })).toHaveLength(1)
   })
 
   it('opens only the named parts of a room that is half open', async () => {
@@ -119,10 +126,10 @@ describe('importsOf', () => {
       ['./a.ts', false],
       ['./b.ts', true],
       ['./c.ts', false],
-      ['./d.ts', false],
       ['./e.ts', false],
       ['./f.ts', true],
       ['./h.ts', false],
+      ['./d.ts', false],
       ['./g.ts', false],
     ])
   })
@@ -134,6 +141,8 @@ describe('importsOf', () => {
       "const url = 'http://example.org' // import('./no.ts')",
       "export const text = 'from'",
       "export function from() { return './no.ts' }",
+      'const script = `export FOO; export "$1"; import \'./no.ts\'`',
+      'const quoted = "import x from \'./no.ts\'"',
       "import real from './yes.ts'",
     ].join('\n')
     expect(importsOf(source).map((one) => one.specifier)).toEqual(['./yes.ts'])
