@@ -60,7 +60,7 @@ const CSS = `
 .dshp-row .dshp-reason { color: var(--p-bad); }
 .dshp-path { font-family: var(--p-mono); }
 .dshp-cut { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.dshp-dot { flex: none; width: 8px; height: 8px; border-radius: 50%; border: 1.5px solid var(--p-faint); }
+.dshp-dot { flex: none; align-self: flex-start; margin-top: 7px; width: 8px; height: 8px; border-radius: 50%; border: 1.5px solid var(--p-faint); }
 .dshp-dot-ready { background: var(--p-good); border-color: var(--p-good); }
 .dshp-dot-connecting { background: var(--p-busy); border-color: var(--p-busy); animation: dshp-pulse 1.2s ease-in-out infinite; }
 .dshp-dot-failed { background: var(--p-bad); border-color: var(--p-bad); }
@@ -76,13 +76,13 @@ const CSS = `
   border: 1px solid var(--p-edge); border-radius: 16px; background: transparent; color: var(--p-text);
   font: inherit; line-height: 20px; white-space: nowrap; cursor: pointer;
 }
-.dshp-button:hover { background: var(--p-fill); }
+.dshp-button:hover:not(:disabled, [aria-disabled="true"]) { background: var(--p-fill); }
 .dshp-button:active { background: var(--p-press); }
 .dshp-quiet { border-color: transparent; padding: 5px 10px; color: var(--p-soft); }
-.dshp-primary { border-color: transparent; background: var(--p-strong); color: var(--p-on-strong); }
-.dshp-primary:hover, .dshp-primary:active { background: var(--p-strong-hover); }
+.dshp-button.dshp-primary { border-color: transparent; background: var(--p-strong); color: var(--p-on-strong); }
+.dshp-button.dshp-primary:is(:hover, :active):not([aria-disabled="true"]) { background: var(--p-strong-hover); }
 .dshp-danger { border-color: var(--p-bad); color: var(--p-bad); }
-.dshp-danger:hover, .dshp-danger:active { background: var(--p-bad-fill); }
+.dshp-button.dshp-danger:is(:hover, :active):not([aria-disabled="true"]) { background: var(--p-bad-fill); }
 .dshp-button:is(:disabled, [aria-disabled="true"]) { opacity: .5; cursor: default; }
 .dshp-button.dshp-icon-only { padding: 5px 7px; }
 .dshp-icon { flex: none; }
@@ -151,6 +151,7 @@ button.dshp-entry:focus-visible { outline-offset: -2px; }
   display: flex; align-items: center; gap: 8px; width: calc(100% + 4px); height: 42px; margin: 0 -2px; padding: 0 10px 0 8px;
   border: 0; border-radius: 12px; background: transparent; font-family: inherit; line-height: 22px; cursor: pointer; overflow: hidden;
 }
+.dshp-root.dshp-footer:focus-visible { outline-offset: -2px; }
 .dshp-footer:hover { background: var(--p-fill); }
 .dshp-footer-rail .dshp-icon { width: 18px; height: 18px; }
 .dshp-footer-rail { justify-content: center; width: 36px; height: 36px; margin: 0; padding: 0; border-radius: 50%; }

@@ -8,6 +8,7 @@ import { useTask } from '../use-task.ts'
 import { stageText } from '../words.ts'
 import { Button } from './button.tsx'
 import { FailureNote } from './failure-note.tsx'
+import { FolderField, MachineField } from './fields.tsx'
 import { FolderBrowser } from './folder-browser.tsx'
 import { EmptyNote, LoadingNote } from './section.tsx'
 
@@ -48,7 +49,7 @@ interface FormProps {
 function Form({ machines, refresh, created, cancel }: FormProps) {
   const api = useApi()
   const strings = useStrings()
-  const ids = { machine: React.useId(), folder: React.useId(), hint: React.useId(), wrong: React.useId() }
+  const ids = { hint: React.useId(), wrong: React.useId() }
   const task = useTask({ abandon: cancel !== undefined })
   const [host, setHost] = React.useState(machines.length === 1 ? (machines[0]?.name ?? '') : '')
   const [path, setPath] = React.useState('')
@@ -58,90 +59,67 @@ function Form({ machines, refresh, created, cancel }: FormProps) {
   const folderInput = React.useRef<HTMLInputElement>(null)
   const machineSelect = React.useRef<HTMLSelectElement>(null)
   const machine = machines.find((candidate) => candidate.name === host)
+  const folder = path.trim()
 
-  const submit = (event: React.FormEvent): void => {
-    event.preventDefault()
-    const found = whatIsWrong(machine, path, strings)
+  const complain = (found: Wrong): void => {
     setWrong(found)
+    const field = found.field === 'machine' ? machineSelect : folderInput
+    field.current?.focus()
+  }
+  /** What was said about the last attempt is about other values than these. */
+  const changed = (): void => {
+    setWrong(undefined)
     setDone(undefined)
     task.clear()
-    if (found !== undefined) (found.field === 'machine' ? machineSelect : folderInput).current?.focus()
-    else {
-      task.run(
-        (signal) => api.change({ host, path: path.trim() }, signal),
-        (workspace) => {
-          setPath('')
-          setBrowsing(false)
-          setDone(workspace)
-          created()
-        },
-      )
-      // Shows the stages of the connection that this may need.
-      void refresh()
-    }
   }
-  const browse = (): void => {
-    if (machine !== undefined) return setBrowsing((open) => !open)
-    setWrong({ field: 'machine', text: strings.needMachine })
-    machineSelect.current?.focus()
+  const submit = (event: React.FormEvent): void => {
+    event.preventDefault()
+    changed()
+    const found = whatIsWrong(machine, folder, strings)
+    if (found !== undefined) return complain(found)
+    task.run(
+      (signal) => api.change({ host, path: folder }, signal),
+      (workspace) => {
+        setPath('')
+        setBrowsing(false)
+        setDone(workspace)
+        created()
+      },
+    )
+    // Shows the stages of the connection that this may need.
+    void refresh()
   }
 
   return (
     <form className="dshp-form" onSubmit={submit} noValidate>
-      <label className="dshp-label" htmlFor={ids.machine}>
-        {strings.machine}
-      </label>
-      <select
-        className="dshp-input"
-        id={ids.machine}
-        ref={machineSelect}
-        // In a dialog the focus waits for the list; on a page it stays where the reader is.
-        autoFocus={cancel !== undefined}
+      <MachineField
+        machines={machines}
         value={machine === undefined ? '' : host}
-        aria-invalid={wrong?.field === 'machine'}
-        aria-describedby={wrong?.field === 'machine' ? ids.wrong : undefined}
-        onChange={(event) => {
-          setHost(event.target.value)
-          setWrong(undefined)
+        change={(name) => {
+          changed()
+          setHost(name)
           setBrowsing(false)
-          task.clear()
         }}
-      >
-        <option value="" disabled>
-          {strings.chooseMachine}
-        </option>
-        {machines.map(({ name }) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-      <label className="dshp-label" htmlFor={ids.folder}>
-        {strings.folder}
-      </label>
-      <div className="dshp-field">
-        <input
-          className="dshp-input dshp-path"
-          id={ids.folder}
-          ref={folderInput}
-          type="text"
-          autoComplete="off"
-          autoCapitalize="off"
-          spellCheck={false}
-          placeholder={strings.folderExample}
-          value={path}
-          aria-invalid={wrong?.field === 'folder'}
-          aria-describedby={wrong?.field === 'folder' ? ids.wrong : ids.hint}
-          onChange={(event) => {
-            setPath(event.target.value)
-            setWrong(undefined)
-            setDone(undefined)
-          }}
-        />
-        <Button onClick={browse} aria-expanded={browsing}>
-          {browsing ? strings.closeBrowser : strings.browse}
-        </Button>
-      </div>
+        wrongId={wrong?.field === 'machine' ? ids.wrong : undefined}
+        // In a dialog the focus waits for the list; on a page it stays where the reader is.
+        takesFocus={cancel !== undefined}
+        selectRef={machineSelect}
+      />
+      <FolderField
+        value={path}
+        change={(text) => {
+          changed()
+          setPath(text)
+        }}
+        wrongId={wrong?.field === 'folder' ? ids.wrong : undefined}
+        hintId={ids.hint}
+        browsing={browsing}
+        browse={() => {
+          if (machine === undefined) complain({ field: 'machine', text: strings.needMachine })
+          else setBrowsing(!browsing)
+        }}
+        inputRef={folderInput}
+      />
       {wrong === undefined ? (
         <p className="dshp-hint" id={ids.hint}>
           {strings.folderHint}
@@ -156,11 +134,11 @@ function Form({ machines, refresh, created, cancel }: FormProps) {
           key={machine.name}
           machine={machine}
           refresh={refresh}
-          start={path.trim().startsWith('/') ? path.trim() : undefined}
+          start={folder.startsWith('/') ? folder : undefined}
           choose={(chosen) => {
+            changed()
             setPath(chosen)
             setBrowsing(false)
-            setWrong(undefined)
             folderInput.current?.focus()
           }}
         />
@@ -188,10 +166,10 @@ interface Wrong {
 }
 
 /** Said only after an attempt; the server has the last word on everything else. */
-function whatIsWrong(machine: MachineView | undefined, path: string, strings: Strings): Wrong | undefined {
+function whatIsWrong(machine: MachineView | undefined, folder: string, strings: Strings): Wrong | undefined {
   if (machine === undefined) return { field: 'machine', text: strings.needMachine }
-  if (path.trim() === '') return { field: 'folder', text: strings.needFolder }
-  if (!path.trim().startsWith('/')) return { field: 'folder', text: strings.needAbsolute }
+  if (folder === '') return { field: 'folder', text: strings.needFolder }
+  if (!folder.startsWith('/')) return { field: 'folder', text: strings.needAbsolute }
   return undefined
 }
 
