@@ -19,7 +19,7 @@ export interface Evaluated {
 }
 
 /**
- * @param runExec Runs the commands of `Match exec`; without it none is run, and none holds.
+ * @param runExec Runs the commands of `Match exec`; without it none is run, and no block with one holds.
  * @throws ConfigProblem when a file is missing or not to be trusted, or a value cannot be expanded.
  */
 export async function evaluate(

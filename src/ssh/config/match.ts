@@ -69,15 +69,18 @@ export function asksSecondPass(criteria: readonly Criterion[]): boolean {
   return criteria.some(({ name, negated }) => name === 'final' && !negated)
 }
 
-/** Criteria are decided from left to right; `exec` is asked only when all before it hold. */
+/**
+ * Criteria are decided from left to right; `exec` is asked only when all before it hold. Where it cannot be
+ * told (undefined), neither it nor its negation holds.
+ */
 export async function criteriaHold(
   criteria: readonly Criterion[],
   subject: MatchSubject,
-  exec: (command: string) => Promise<boolean>,
+  exec: (command: string) => Promise<boolean | undefined>,
 ): Promise<boolean> {
   for (const { name, negated, argument } of criteria) {
     const holds = name === 'exec' ? await exec(argument) : holdsFor(name, argument, subject)
-    if (holds === negated) return false
+    if (holds === undefined || holds === negated) return false
   }
   return true
 }

@@ -70,7 +70,10 @@ class Pass {
       if (path === sources.onlyFile) throw new ConfigProblem(`there is no file ${path}`)
       return
     }
-    if (file.kind === 'unreadable') return warn(`${path} cannot be read: ${file.why}`)
+    if (file.kind === 'unreadable') {
+      if (path === sources.onlyFile) throw new ConfigProblem(`${path} cannot be read: ${file.why}`)
+      return warn(`${path} cannot be read: ${file.why}`)
+    }
     // As `ssh`: a file named outright is believed, and the system's is the system's business.
     const named = above.length === 0 && (path === sources.onlyFile || path === sources.systemFile)
     if (file.othersMayWrite && !named) {
@@ -121,7 +124,7 @@ class Pass {
       secondPass: second,
     }
     return criteriaHold(criteria, subject, async (command) =>
-      runExec === undefined ? false : runExec(expandTokens(command, this.#tokensSoFar())),
+      runExec?.(expandTokens(command, this.#tokensSoFar())),
     )
   }
 
@@ -182,12 +185,12 @@ class Pass {
   #setting({ keyword, rest, where }: Line, words: readonly string[], active: boolean): boolean {
     const { warn } = this.#in
     const setting = readSetting(keyword, words, rest)
-    if (setting.kind === 'unknown-keyword') {
+    if (setting.kind === 'unknown-keyword' && !this.#isIgnored(keyword)) {
       if (resemblesBlock(keyword)) {
         warn(`${where}: "${keyword}" is not a keyword; the lines below it are left out`)
         return false
       }
-      if (!this.#isIgnored(keyword)) warn(`${where}: unknown keyword "${keyword}", the line is left out`)
+      warn(`${where}: unknown keyword "${keyword}", the line is left out`)
     } else if (setting.kind === 'bad-value') warn(`${where}: ${setting.problem}, the line is left out`)
     else if (setting.kind === 'values' && active) this.#keep(setting, where)
     return active

@@ -51,7 +51,7 @@ export function resolveHop(
 
 /**
  * The settings as far as they can be told without running anything, for showing them: by our own
- * evaluation, with no `Match exec` run and none holding.
+ * evaluation, with no `Match exec` run and no block with one holding.
  * @throws as `resolveSettings`.
  */
 export function previewSettings(

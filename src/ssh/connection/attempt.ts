@@ -9,7 +9,7 @@ import { messageOf } from '../../base/failure.ts'
 import { callerLeaves, diesWith, race, type WayOut } from '../../base/race.ts'
 import { offer, preferKnownTypes } from '../algorithms.ts'
 import { Authenticator } from '../auth/authenticator.ts'
-import { collectIdentities } from '../auth/identities.ts'
+import { collectIdentities, type Identities } from '../auth/identities.ts'
 import type { Secrets } from '../auth/secrets.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ConnectError, type Stage } from '../errors.ts'
@@ -46,12 +46,18 @@ export async function connectOnce(
   const clock = new StageClock(machine, settings.connectTimeoutMs ?? STAGE_LIMIT_MS, onStage)
   const ways = [...callerLeaves(signal, `connecting to ${machine}`), diesWith(clock.expired)]
   try {
-    const identities = await race(
-      () => collectIdentities(settings.auth, dependencies.env, dependencies.platform),
+    // Everything that takes time and needs no server comes first: from the moment the socket is open,
+    // what the server sends must find its reader.
+    const [identities, algorithms] = await race(
+      () =>
+        Promise.all([
+          collectIdentities(settings.auth, dependencies.env, dependencies.platform),
+          algorithmsFor(settings),
+        ]),
       ways,
     )
     const socket = await dial(settings, ways, (stage) => clock.enter(stage))
-    return await handshake(settings, socket, identities, dependencies, clock, ways, signal)
+    return await handshake({ settings, socket, identities, algorithms, dependencies, clock, ways, signal })
   } finally {
     clock.stop()
   }
@@ -72,15 +78,19 @@ function refuseProxies(settings: MachineSettings): void {
   })
 }
 
-async function handshake(
-  settings: MachineSettings,
-  socket: Socket,
-  identities: Awaited<ReturnType<typeof collectIdentities>>,
-  dependencies: ConnectDependencies,
-  clock: StageClock,
-  ways: readonly WayOut[],
-  signal: AbortSignal,
-): Promise<Link> {
+interface Handshake {
+  readonly settings: MachineSettings
+  readonly socket: Socket
+  readonly identities: Identities
+  readonly algorithms: Algorithms
+  readonly dependencies: ConnectDependencies
+  readonly clock: StageClock
+  readonly ways: readonly WayOut[]
+  readonly signal: AbortSignal
+}
+
+async function handshake(attempt: Handshake): Promise<Link> {
+  const { settings, socket, identities, algorithms, dependencies, clock, ways, signal } = attempt
   const client = new ssh2.Client()
   const failed = new AbortController()
   // Whatever goes wrong first is the cause; later echoes of it (a closed socket) are not.
@@ -108,7 +118,7 @@ async function handshake(
     readyTimeout: 0,
     keepaliveInterval: settings.keepaliveIntervalMs ?? KEEPALIVE_INTERVAL_MS,
     keepaliveCountMax: settings.keepaliveCountMax ?? KEEPALIVE_COUNT,
-    algorithms: await algorithmsFor(settings),
+    algorithms,
     hostVerifier: (key: Buffer, verify: (valid: boolean) => void) => {
       clock.enter('host-key')
       checkHostKey(key, settings, ask).then(
@@ -157,7 +167,9 @@ async function handshake(
   })
 }
 
-async function algorithmsFor(settings: MachineSettings): Promise<ConnectConfig['algorithms']> {
+type Algorithms = NonNullable<ConnectConfig['algorithms']>
+
+async function algorithmsFor(settings: MachineSettings): Promise<Algorithms> {
   const { algorithms, alias, hostKeys } = settings
   const target = {
     host: settings.host,
@@ -170,7 +182,7 @@ async function algorithmsFor(settings: MachineSettings): Promise<ConnectConfig['
     cipher: offer('cipher', algorithms.ciphers, alias),
     hmac: offer('hmac', algorithms.macs, alias),
     serverHostKey: preferKnownTypes(offer('serverHostKey', algorithms.hostKeys, alias), known),
-  } as ConnectConfig['algorithms']
+  } as Algorithms
 }
 
 function asConnectError(settings: MachineSettings, stage: Stage, error: Error): ConnectError {

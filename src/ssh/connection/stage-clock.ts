@@ -77,6 +77,7 @@ export class StageClock {
   }
 
   stop(): void {
+    if (this.#asking === Number.POSITIVE_INFINITY) return
     clearTimeout(this.#timer)
     this.#times.push({ stage: this.#stage, ms: performance.now() - this.#stageBegan })
     this.#asking = Number.POSITIVE_INFINITY

@@ -1,0 +1,341 @@
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { parseRemotePath } from '../../src/base/remote-path.ts'
+import { RemoteFiles } from '../../src/remote/files/remote-files.ts'
+import { Machine } from '../../src/remote/machine.ts'
+import { ConnectError, LinkLostError } from '../../src/ssh/errors.ts'
+import { ChannelRefused, ChannelSlots } from '../../src/ssh/connection/channel-slots.ts'
+import type { ConnectionPool } from '../../src/ssh/connection/pool.ts'
+import type { MachineSettings } from '../../src/ssh/config/settings.ts'
+import type { Answer, Question } from '../../src/ssh/questions.ts'
+import { startProxy, type Proxy } from '../support/proxy.ts'
+import { poolFor, settingsFor, startRig, type Rig } from '../support/rig.ts'
+
+let rig: Rig
+const open: { close(): unknown }[] = []
+const folder = mkdtempSync(join(tmpdir(), 'presence-connection-'))
+
+beforeAll(async () => {
+  rig = await startRig()
+})
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close()
+})
+afterAll(async () => {
+  await rig.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function pool(
+  change: Partial<MachineSettings> = {},
+  ask?: (question: Question) => Answer,
+  env: NodeJS.ProcessEnv = {},
+): ConnectionPool {
+  const questions =
+    ask === undefined ? undefined : { ask: (question: Question) => Promise.resolve(ask(question)) }
+  const made = poolFor(() => settingsFor(rig.server, change), questions, env)
+  open.push(made)
+  return made
+}
+
+async function proxied(): Promise<{
+  proxy: Proxy
+  machine: Machine
+  files: RemoteFiles
+  pool: ConnectionPool
+}> {
+  const proxy = await startProxy({ host: '127.0.0.1', port: rig.server.port })
+  const known = join(folder, `known-${proxy.port}`)
+  const line = readFileSync(rig.server.knownHostsFile, 'utf8').replaceAll(
+    String(rig.server.port),
+    String(proxy.port),
+  )
+  writeFileSync(known, line)
+  const settings = settingsFor(rig.server, { port: proxy.port })
+  const through = pool({ port: proxy.port, hostKeys: { ...settings.hostKeys, userFiles: [known] } })
+  open.push(proxy)
+  const machine = new Machine(through.connection('demo'))
+  return { proxy, machine, files: new RemoteFiles(machine), pool: through }
+}
+
+const failureOf = (attempt: Promise<unknown>): Promise<unknown> =>
+  attempt.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+describe('connecting', () => {
+  it('is one handshake for fifty callers', async () => {
+    const { proxy, machine } = await proxied()
+    const sessions = await Promise.all(Array.from({ length: 50 }, () => machine.session()))
+    expect(new Set(sessions).size).toBe(1)
+    expect(proxy.connections).toBe(1)
+  })
+
+  it('knows its stages, method and host key', async () => {
+    const { link } = await rig.machine.session()
+    const stages = link.facts.stages.map(({ stage }) => stage)
+    expect(stages).toEqual(['config', 'tcp', 'banner', 'key-exchange', 'host-key', 'auth'])
+    expect(link.facts).toMatchObject({
+      ident: expect.stringMatching(/^SSH-2.0-OpenSSH/) as string,
+      method: expect.stringContaining('publickey') as string,
+    })
+    const shown = execFileSync('ssh-keygen', ['-lf', rig.server.knownHostsFile]).toString()
+    expect(shown).toContain(link.facts.hostKey?.sha256)
+  })
+
+  it.each<[string, Partial<MachineSettings>, object]>([
+    ['a refused port', { port: 1 }, { code: 'unreachable', stage: 'tcp' }],
+    ['a name that does not exist', { host: 'no-such-host.invalid' }, { code: 'unreachable', stage: 'dns' }],
+    ['a proxy in the configuration', { proxyJump: ['bastion'] }, { code: 'unsupported', stage: 'proxy' }],
+    [
+      'algorithms that nobody here speaks',
+      {
+        algorithms: {
+          ciphers: { how: 'replace', patterns: ['none-such'] },
+          macs: undefined,
+          keyExchange: undefined,
+          hostKeys: undefined,
+        },
+      },
+      { code: 'no-common-algorithm' },
+    ],
+  ])('fails with stage and reason for %s', async (_what, change, expected) => {
+    const failure = await failureOf(pool(change).connection('demo').link())
+    expect(failure).toBeInstanceOf(ConnectError)
+    expect(failure).toMatchObject({
+      ...expected,
+      machine: 'demo',
+      message: expect.stringMatching(/^demo: /) as string,
+    })
+  })
+
+  it('names a server that does not speak SSH, and one that says nothing', async () => {
+    const servers: Server[] = []
+    const listen = async (greeting: string | undefined): Promise<number> => {
+      const server = createServer((socket) => {
+        if (greeting === undefined) return
+        socket.end(greeting)
+      })
+      servers.push(server)
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return (server.address() as AddressInfo).port
+    }
+    const http = await failureOf(
+      pool({ port: await listen('HTTP/1.1 400 Bad Request\r\n\r\n') })
+        .connection('demo')
+        .link(),
+    )
+    expect(http).toMatchObject({ code: expect.stringMatching(/not-ssh|closed/) as string })
+    const silent = pool({ port: await listen(undefined), connectTimeoutMs: 300 })
+    expect(await failureOf(silent.connection('demo').link())).toMatchObject({
+      code: 'connect-timeout',
+      stage: 'banner',
+    })
+    for (const server of servers) server.close()
+  })
+})
+
+describe('host keys', () => {
+  const noKeys = (): Partial<MachineSettings> => {
+    const { hostKeys } = settingsFor(rig.server)
+    return { hostKeys: { ...hostKeys, userFiles: [join(folder, 'empty-known-hosts')] } }
+  }
+
+  it('that are unknown are refused with type, fingerprint and what to do, when nobody can be asked', async () => {
+    const failure = await failureOf(pool(noKeys()).connection('demo').link())
+    expect(failure).toMatchObject({ code: 'host-key-unknown', stage: 'host-key' })
+    expect((failure as Error).message).toMatch(/ssh-ed25519 SHA256:\S+.*accept it once.*ssh demo/s)
+  })
+
+  it('are remembered when a person accepts them, and refused when the person does not', async () => {
+    const file = join(folder, 'learnt')
+    const { hostKeys } = settingsFor(rig.server)
+    const learning = { hostKeys: { ...hostKeys, userFiles: [file] } }
+    const asked: Question[] = []
+    const refusing = pool(learning, (question) => {
+      asked.push(question)
+      return { kind: 'no' }
+    })
+    expect(await failureOf(refusing.connection('demo').link())).toMatchObject({ code: 'host-key-unknown' })
+    expect(asked).toMatchObject([{ kind: 'host-key', keyType: 'ssh-ed25519' }])
+    await pool(learning, () => ({ kind: 'yes' }))
+      .connection('demo')
+      .link()
+    await pool(learning).connection('demo').link()
+    expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(1)
+  })
+
+  it('that changed are refused with both fingerprints and the line', async () => {
+    const file = join(folder, 'changed')
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, 'other-host')])
+    const other = readFileSync(join(folder, 'other-host.pub'), 'utf8')
+    writeFileSync(file, `# a comment\n[127.0.0.1]:${rig.server.port} ${other}`)
+    const { hostKeys } = settingsFor(rig.server)
+    const failure = await failureOf(
+      pool({ hostKeys: { ...hostKeys, userFiles: [file] } })
+        .connection('demo')
+        .link(),
+    )
+    expect(failure).toMatchObject({ code: 'host-key-changed' })
+    expect((failure as Error).message).toContain(`${file}:2`)
+    expect((failure as Error).message.match(/SHA256:/g)).toHaveLength(2)
+  })
+})
+
+describe('authentication', () => {
+  const auth = (change: Partial<MachineSettings['auth']>): Partial<MachineSettings> => ({
+    auth: { ...settingsFor(rig.server).auth, ...change },
+  })
+
+  it('with a wrong key says what was tried and what the server takes', async () => {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, 'stranger')])
+    const failure = await failureOf(
+      pool(auth({ identityFiles: [join(folder, 'stranger'), join(folder, 'absent')] }))
+        .connection('demo')
+        .link(),
+    )
+    expect(failure).toMatchObject({ code: 'auth-failed', stage: 'auth' })
+    expect((failure as Error).message).toMatch(/tried: publickey .*stranger; the server accepts: publickey/)
+  })
+
+  it('asks for the passphrase of an encrypted key once, and not at all when nobody is there', async () => {
+    const key = join(folder, 'locked')
+    execFileSync('cp', [rig.server.identityFile, key])
+    execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'open sesame', '-f', key])
+    const asked: Question[] = []
+    const answers = ['wrong', 'open sesame']
+    const asking = pool(auth({ identityFiles: [key] }), (question) => {
+      asked.push(question)
+      return { kind: 'text', text: answers.shift() ?? '' }
+    })
+    await asking.connection('demo').link()
+    asking.connection('demo').drop()
+    await asking.connection('demo').link()
+    expect(asked).toMatchObject([
+      { kind: 'passphrase', keyFile: key, retry: false },
+      { kind: 'passphrase', keyFile: key, retry: true },
+    ])
+    const failure = await failureOf(
+      pool(auth({ identityFiles: [key] }))
+        .connection('demo')
+        .link(),
+    )
+    expect((failure as Error).message).toMatch(/locked is encrypted and was not unlocked.*ssh-add/)
+  })
+
+  it('offers the configured key first, although an agent holds more than the server lets us try', async () => {
+    const socket = join(folder, 'agent')
+    const agent = execFileSync('ssh-agent', ['-a', socket, '-s']).toString()
+    const pid = /SSH_AGENT_PID=(\d+)/.exec(agent)?.[1] ?? ''
+    const env = { SSH_AUTH_SOCK: socket }
+    try {
+      for (let index = 0; index < 8; index += 1) {
+        const file = join(folder, `agent-key-${index}`)
+        execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file])
+        execFileSync('ssh-add', ['-q', file], { env: { ...process.env, ...env }, stdio: 'ignore' })
+      }
+      execFileSync('ssh-add', ['-q', rig.server.identityFile], {
+        env: { ...process.env, ...env },
+        stdio: 'ignore',
+      })
+      const link = await pool(auth({ identitiesOnly: false }), undefined, env)
+        .connection('demo')
+        .link()
+      expect(link.facts.method).toContain('(agent)')
+      const publicOnly = join(folder, 'public-only')
+      execFileSync('cp', [`${rig.server.identityFile}.pub`, `${publicOnly}.pub`])
+      const narrowed = pool(auth({ identityFiles: [publicOnly], identitiesOnly: true }), undefined, env)
+      expect((await narrowed.connection('demo').link()).facts.method).toContain('public-only (agent)')
+    } finally {
+      process.kill(Number(pid))
+    }
+  })
+
+  it('goes on without an agent that is dead', async () => {
+    const link = await pool(auth({}), undefined, { SSH_AUTH_SOCK: join(folder, 'nobody') })
+      .connection('demo')
+      .link()
+    expect(link.facts.method).toContain('publickey')
+  })
+})
+
+describe('a line that breaks', () => {
+  it('fails what is under way, and the next use connects again', async () => {
+    const { proxy, machine, files } = await proxied()
+    writeFileSync(join(rig.folder, 'f'), 'content')
+    const file = { path: parseRemotePath(join(rig.folder, 'f')), shown: 'f' }
+    expect(await files.readText(file)).toBe('content')
+    const exec = await (await machine.session()).link.exec('sleep 5')
+    proxy.reset()
+    await expect(exec.exit).rejects.toBeInstanceOf(LinkLostError)
+    expect(machine.connection.state).toMatchObject({ kind: 'lost' })
+    expect(await files.readText(file)).toBe('content')
+    expect(machine.connection.state.kind).toBe('ready')
+  })
+
+  it('never ends the process, wherever it is cut', async () => {
+    for (const delay of [0, 1, 5, 20, 60]) {
+      const { proxy, machine } = await proxied()
+      const attempt = failureOf(machine.session())
+      await new Promise((resolve) => setTimeout(resolve, delay))
+      proxy.reset()
+      await attempt
+      await proxy.close()
+    }
+    expect((await rig.machine.session()).link.alive).toBe(true)
+  })
+
+  it('that falls silent fails a small request by its deadline, names the machine, and is given up as dead', async () => {
+    const { proxy, machine, files } = await proxied()
+    const file = { path: parseRemotePath(join(rig.folder, 'f')), shown: 'f' }
+    await files.stat(file)
+    proxy.freeze()
+    const failure = await failureOf(files.stat(file))
+    expect(failure).toMatchObject({
+      family: 'transport',
+      message: expect.stringMatching(/^demo: .*(no answer|nothing came|lost)/) as string,
+    })
+    expect(machine.current).toBeUndefined()
+    proxy.thaw()
+    expect(await files.stat(file)).toBeDefined()
+  }, 60_000)
+})
+
+describe('channel slots', () => {
+  it('try a refused channel again, and learn the limit', async () => {
+    const slots = new ChannelSlots(6)
+    let openNow = 0
+    const opener = async (): Promise<string> => {
+      if (openNow >= 2) throw new ChannelRefused('full')
+      openNow += 1
+      return 'channel'
+    }
+    const never = new AbortController().signal
+    const work = async (): Promise<void> => {
+      const { release } = await slots.acquire(opener, never)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      openNow -= 1
+      release()
+    }
+    await Promise.all(Array.from({ length: 40 }, work))
+    expect(slots.limit).toBeLessThan(6)
+    expect(slots.open).toBe(0)
+  })
+
+  it('are given back by a caller who leaves the queue', async () => {
+    const slots = new ChannelSlots(1)
+    const first = await slots.acquire(() => Promise.resolve('a'), new AbortController().signal)
+    const leaving = new AbortController()
+    const second = slots.acquire(() => Promise.resolve('b'), leaving.signal)
+    leaving.abort(new Error('left'))
+    await expect(second).rejects.toThrow('left')
+    first.release()
+    expect(slots.open).toBe(0)
+    expect((await slots.acquire(() => Promise.resolve('c'), new AbortController().signal)).channel).toBe('c')
+  })
+})
