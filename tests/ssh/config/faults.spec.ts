@@ -155,6 +155,21 @@ describe('Match exec', () => {
     }
   })
 
+  it('shows settings without the blocks that a command decides, either way', async () => {
+    const bench = new Workbench()
+    bench.write(
+      'config',
+      'Match exec true',
+      '  Port 7',
+      'Match !exec false',
+      '  Port 8',
+      'Host *',
+      '  Port 9',
+    )
+    expect((await previewSettings('box', bench.sources, bench.facts)).port).toBe(9)
+    expect((await bench.settings('box')).port).toBe(7)
+  })
+
   it('runs no command in a file that a block which does not hold includes', async () => {
     const bench = new Workbench()
     const ran = join(bench.folder, 'RAN')
@@ -322,6 +337,13 @@ describe('unknown keywords', () => {
       code: 'bad-config',
       message: expect.stringContaining('hsot') as string,
     })
+  })
+
+  it('passes over a keyword that IgnoreUnknown names, whatever it resembles', async () => {
+    const bench = new Workbench()
+    bench.write('config', 'IgnoreUnknown hots', 'Host a', '  Hots x', '  Port 3')
+    expect((await bench.settings('a')).port).toBe(3)
+    expect(bench.list().warnings).toEqual([])
   })
 
   it('reads a file that begins with a byte order mark', async () => {

@@ -84,6 +84,15 @@ describe('a machine that is asked for', () => {
     }
   })
 
+  it('is refused when the only file cannot be read', async () => {
+    const bench = new Workbench()
+    const sources = { ...bench.sources, onlyFile: join(bench.folder, 'x'.repeat(300)) }
+    for (const sshProgram of [undefined, SSH]) {
+      const resolved = resolveSettings('box', { ...sources, sshProgram }, undefined, bench.facts)
+      await expect(resolved).rejects.toMatchObject({ code: 'bad-config', stage: 'config' })
+    }
+  })
+
   it('leaves no command of Match exec behind when the caller leaves', async () => {
     for (const sshProgram of [undefined, SSH]) {
       const bench = new Workbench()
