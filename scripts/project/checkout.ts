@@ -13,8 +13,6 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 /** Everything `npm start` and the tests leave behind in the checkout is under here. */
 export const STATE = join(ROOT, '.presence')
 
-const require = createRequire(join(ROOT, 'package.json'))
-
 /**
  * The argv that runs a dependency's program with this process's own Node.
  * @throws when the package or the program is not there, with what to do.
@@ -43,5 +41,3 @@ export function nestedPackage(specifier: string): string {
 export function readJson(file: string): unknown {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
-
-export { require as requireFromCheckout }

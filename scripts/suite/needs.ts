@@ -17,6 +17,7 @@ const NEEDS: readonly Need[] = [
   { program: 'sftp', debian: 'openssh-client' },
   { program: 'ssh-keygen', debian: 'openssh-client' },
   { program: 'ssh-agent', debian: 'openssh-client' },
+  { program: 'ssh-add', debian: 'openssh-client' },
   { program: 'rg', debian: 'ripgrep' },
   { program: 'bwrap', debian: 'bubblewrap' },
   { program: 'dropbear', debian: 'dropbear-bin' },
@@ -25,6 +26,8 @@ const NEEDS: readonly Need[] = [
   { program: 'tcsh', debian: 'tcsh' },
   { program: 'zsh', debian: 'zsh' },
   { program: 'chromium', debian: 'chromium' },
+  { program: 'pgrep', debian: 'procps' },
+  { program: 'ss', debian: 'iproute2' },
 ]
 
 /** A second account, for what must be refused to the one that runs the suite. */

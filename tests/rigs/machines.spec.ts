@@ -144,7 +144,7 @@ describe('a rig machine behind openssh', () => {
 
   it('logs in another account when it is started as root', async () => {
     if (process.getuid?.() !== 0) {
-      await expect(startOpenSsh({ folder: await freshFolder(), user: 'tester' })).rejects.toThrow()
+      await expect(startOpenSsh({ folder: await freshFolder(), user: 'nobody' })).rejects.toThrow()
       return
     }
     const machine = await startOpenSsh({ folder: await freshFolder(), user: 'tester' })
