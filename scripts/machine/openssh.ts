@@ -38,7 +38,10 @@ export async function startOpenSsh(options: OpenSshOptions): Promise<DemoMachine
   if (other) await handOver(layout.home, user)
   const start = await sftpStart(layout.home)
   const extra = options.sshdConfig ?? []
-  let { port, sshd } = await listen(layout, user, start.folder, extra)
+  let { port, sshd } = await listen(layout, user, start.folder, extra).catch(async (failure: unknown) => {
+    await start.release()
+    throw failure
+  })
   await writeClientFiles(layout, port, user)
 
   const end = async (): Promise<void> => {
