@@ -17,6 +17,7 @@ const CHECKS: readonly Check[] = [
   { name: 'types of the host half', argv: types('tsconfig.json') },
   { name: 'types of the panel', argv: types('src/client/tsconfig.json') },
   { name: 'types of scripts and tests', argv: types('tsconfig.tools.json') },
+  { name: 'types of the page tests', argv: types('tests/client/tsconfig.json') },
   { name: 'lint', argv: [...program('oxlint'), '--type-aware', '--deny-warnings', '--format', 'unix'] },
 ]
 

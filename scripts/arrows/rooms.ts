@@ -28,12 +28,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   places: {
     rooms: ['base'],
-    packages: ['node:*', 'yaml'],
+    packages: ['node:*'],
     because: 'it says where things are, and must say so while no machine can be reached',
   },
   ssh: {
     rooms: ['base'],
-    packages: ['node:*', 'ssh2', 'ssh-config'],
+    packages: ['node:*', 'ssh2'],
     because: 'the only room that speaks SSH; it knows neither files, tools nor DSH',
   },
   remote: {

@@ -1,5 +1,5 @@
 /** The demo machine with a fresh copy of the sample project on it, as a target. */
-import { cp, rm } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { witnessOf } from '../machine/independent.ts'
 import { startMachine } from '../machine/start.ts'
@@ -12,6 +12,7 @@ export async function demoTarget(folder: string): Promise<Target> {
   const project = join(machine.home, SAMPLE_NAME)
   await rm(project, { recursive: true, force: true })
   await cp(SAMPLE, project, { recursive: true })
+  await makeRepository(project)
   const confined = await canConfine(machine)
   return {
     alias: machine.alias,
@@ -34,6 +35,21 @@ export async function demoTarget(folder: string): Promise<Target> {
         : ['this computer has no usable bubblewrap: the demo machine is set to run commands unconfined']),
     ],
   }
+}
+
+/**
+ * What `git init` makes, without needing git: the demo lies inside this checkout, and a project of its own
+ * must end where its repository does, or the agent would be given this checkout's instructions too.
+ */
+async function makeRepository(project: string): Promise<void> {
+  const git = join(project, '.git')
+  await Promise.all(
+    ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags'].map((folder) =>
+      mkdir(join(git, folder), { recursive: true }),
+    ),
+  )
+  await writeFile(join(git, 'HEAD'), 'ref: refs/heads/main\n')
+  await writeFile(join(git, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = false\n')
 }
 
 /** Tried by use, as only that tells: an installed bubblewrap may still not be allowed to work. */

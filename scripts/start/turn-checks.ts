@@ -121,10 +121,10 @@ function checksOfSteps(seen: Seen): Check[] {
     },
     {
       claim: 'the project has its files and the new one, and nothing else',
-      how: `${independently}: find . -type f`,
+      how: `${independently}: find . -type f, its repository left out`,
       look: async () =>
         same(
-          sorted(await there("find . -type f | sed 's,^\\./,,'")),
+          sorted(await there("find . -name .git -prune -o -type f -print | sed 's,^\\./,,'")),
           sorted([...seen.files.map((file) => file.path), NOTE.file].join('\n')),
         ),
     },

@@ -45,15 +45,16 @@ export class Machines {
   }
 
   isMachine(name: string): boolean {
-    return this.#fresh().machines.has(name)
+    return this.get(name) !== undefined
   }
 
   list(): readonly KnownMachine[] {
     return [...this.#fresh().machines.values()]
   }
 
+  /** A name that is not known is looked for again at once: it may just have been written down. */
   get(name: string): KnownMachine | undefined {
-    return this.#fresh().machines.get(name)
+    return this.#fresh().machines.get(name) ?? this.#fresh(true).machines.get(name)
   }
 
   /** What in the configuration could not be read, for a person. */
@@ -63,9 +64,8 @@ export class Machines {
 
   /** @throws ConnectError `unknown-machine`, `bad-config`, `unsupported`. */
   async settings(name: string, signal: AbortSignal): Promise<MachineSettings> {
-    const snapshot = this.#fresh()
-    if (!snapshot.machines.has(name)) throw unknownMachine(name)
-    const entry = snapshot.entries.get(name)
+    if (!this.isMachine(name)) throw unknownMachine(name)
+    const entry = this.#snapshot.entries.get(name)
     if (entry === undefined) return resolveSettings(name, this.#sources, signal)
     // An entry without an address of its own adds to the alias of the same name.
     const alias = entry.alias ?? (entry.host === undefined ? name : undefined)
@@ -73,9 +73,9 @@ export class Machines {
     return settingsOfEntry(name, entry, base, { home: homedir(), user: userInfo().username })
   }
 
-  #fresh(): Snapshot {
+  #fresh(atOnce = false): Snapshot {
     const now = performance.now()
-    if (now - this.#lookedAt < LOOK_AGAIN_MS) return this.#snapshot
+    if (!atOnce && now - this.#lookedAt < LOOK_AGAIN_MS) return this.#snapshot
     this.#lookedAt = now
     if (stampOf(this.#snapshot.files) !== this.#snapshot.stamp) this.#snapshot = this.#read()
     return this.#snapshot

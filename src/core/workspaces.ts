@@ -2,16 +2,24 @@
  * Remote workspaces as a whole: the folder on the machine, the marker, our record, and the host's
  * registry where it has one. Creating verifies the folder before anything appears anywhere.
  */
+import { basename } from 'node:path'
 import type { Place } from '../places/place.ts'
 import { placeTitle } from '../places/place.ts'
 import { PlaceError } from '../places/errors.ts'
 import type { WorkspaceRecord } from '../places/workspace-store.ts'
 import type { Presence } from './presence.ts'
 
+export interface HostWorkspace {
+  readonly id: string
+  readonly path: string
+  readonly title: string
+  setTitle(title: string): Promise<unknown>
+}
+
 /** The host's registry, by the methods we use; its web profile has one. */
 export interface HostRegistry {
-  create(path: string, title?: string): Promise<unknown>
-  list(): readonly { readonly id: string; readonly path: string }[]
+  create(path: string, title?: string): Promise<HostWorkspace>
+  list(): readonly HostWorkspace[]
   delete(id: string): Promise<unknown>
 }
 
@@ -44,12 +52,19 @@ export class WorkspaceService {
     const known = this.#presence.workspaces.find(canonical) !== undefined
     const record = this.#presence.workspaces.add(canonical, title ?? placeTitle(canonical))
     try {
-      await this.#registry()?.create(this.#presence.mounts.format(record), record.title)
+      await this.#register(record)
     } catch (error) {
       if (!known) this.#presence.workspaces.remove(canonical)
       throw error
     }
     return record
+  }
+
+  async #register(record: WorkspaceRecord): Promise<void> {
+    const marker = this.#presence.mounts.format(record)
+    const workspace = await this.#registry()?.create(marker, record.title)
+    // A folder that the host knew already, e.g. from a session in it, bears a name that hides the machine.
+    if (workspace !== undefined && workspace.title === basename(marker)) await workspace.setTitle(record.title)
   }
 
   activate(place: Place): WorkspaceRecord {

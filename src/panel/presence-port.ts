@@ -1,5 +1,4 @@
 /** The panel's port on the real core: machines, workspaces and files as JSON views. */
-import { messageOf } from '../base/failure.ts'
 import { parentOf, type RemotePath } from '../base/remote-path.ts'
 import type { KnownMachine } from '../core/machines.ts'
 import type { Presence } from '../core/presence.ts'
@@ -125,9 +124,7 @@ function stateView(state: ConnectionState): MachineStateView {
     case 'connecting':
       return { kind: 'connecting', stage: state.stage }
     case 'ready':
-      return state.link.alive
-        ? { kind: 'ready', since: state.since.getTime() }
-        : { kind: 'lost', reason: messageOf(state.link.dead.reason), at: Date.now() }
+      return { kind: 'ready', since: state.since.getTime() }
     case 'lost':
       return { kind: 'lost', reason: state.reason, at: state.at.getTime() }
     case 'failed':

@@ -163,7 +163,7 @@ async function umd(name: string, file: string): Promise<string> {
 }
 
 /** The browser of this machine: `PRESENCE_CHROMIUM`, or the first that is on the path. */
-async function browserProgram(): Promise<string> {
+export async function browserProgram(): Promise<string> {
   const names = [process.env['PRESENCE_CHROMIUM'], 'chromium', 'chromium-browser', 'google-chrome']
   for (const name of names.filter((candidate) => candidate !== undefined)) {
     try {

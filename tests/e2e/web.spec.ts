@@ -1,10 +1,11 @@
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startWeb, type WebHost } from '../../scripts/host/web.ts'
 import type { WorkspaceView } from '../../src/wire/api.ts'
-import { call, filesBelow, setStage, type Stage } from '../support/host.ts'
+import { call, entryOf, filesBelow, setStage, type Stage } from '../support/host.ts'
+import { startProxy } from '../support/proxy.ts'
 import { callPanel, makeWorkspace, openSession, play } from '../support/web.ts'
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
@@ -125,6 +126,43 @@ describe('when the machine goes away under a running host', () => {
   })
 })
 
+describe('when the net fails under a call', () => {
+  it('a silent machine ends the call with its name, and a cut command has an unknown outcome, never an exit code', async () => {
+    const proxy = await startProxy({ host: '127.0.0.1', port: stage.machine.port })
+    try {
+      const known = join(stage.userHome, 'known_hosts')
+      const line = readFileSync(stage.machine.knownHostsFile, 'utf8')
+      writeFileSync(known, line.replaceAll(String(stage.machine.port), String(proxy.port)))
+      stage.machines({ far: { ...entryOf(stage.machine), port: proxy.port, knownHostsFile: known } })
+      const far = await makeWorkspace(web, 'far', project)
+      const session = await openSession(web, { workspaceId: far.id ?? '' })
+
+      const cutting = play(web, session, [
+        call('bash', { command: 'echo $$ > cut.pid; sleep 4712; echo not reached', description: 'cut' }),
+      ])
+      await until(async () => (await stage.machine.run('pgrep -fc "^sleep 4712"')).stdout.trim() === '1')
+      proxy.reset()
+      const [cut] = await cutting
+      expect(cut).toMatchObject({ tool: 'bash', isError: true })
+      expect(cut?.text).toMatch(/far: the connection was lost while a command ran \(outcome unknown\)/)
+      expect(cut?.text).not.toContain('exit code')
+      await until(async () => (await stage.machine.run('pgrep -fc "^sleep 4712"')).stdout.trim() === '0')
+
+      await play(web, session, [call('read', { file_path: 'hello.txt' })])
+      proxy.freeze()
+      const [silent] = await play(web, session, [call('read', { file_path: 'hello.txt' })])
+      expect(silent).toMatchObject({ tool: 'read', isError: true })
+      expect(silent?.text).toMatch(/far: .*(no answer|nothing came|lost)/)
+      proxy.thaw()
+      const [again] = await play(web, session, [call('read', { file_path: 'hello.txt' })])
+      expect(again?.text).toContain('needle')
+    } finally {
+      await proxy.close()
+      stage.machines()
+    }
+  })
+})
+
 describe('bad input to the panel', () => {
   const refused = async (body: unknown): Promise<unknown> => {
     const answer = await callPanel(web, 'POST', 'workspaces', body)
@@ -165,3 +203,7 @@ describe('bad input to the panel', () => {
     expect((await fetch(`${web.url}/presence/api/session`)).status).toBe(200)
   })
 })
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 50))
+}

@@ -12,6 +12,7 @@ import { ChannelRefused, ChannelSlots } from '../../src/ssh/connection/channel-s
 import type { ConnectionPool } from '../../src/ssh/connection/pool.ts'
 import type { MachineSettings } from '../../src/ssh/config/settings.ts'
 import type { Answer, Question } from '../../src/ssh/questions.ts'
+import { startPasswordServer, type PasswordServer } from '../support/password-server.ts'
 import { startProxy, type Proxy } from '../support/proxy.ts'
 import { poolFor, settingsFor, startRig, type Rig } from '../support/rig.ts'
 
@@ -149,7 +150,9 @@ describe('host keys', () => {
   it('that are unknown are refused with type, fingerprint and what to do, when nobody can be asked', async () => {
     const failure = await failureOf(pool(noKeys()).connection('demo').link())
     expect(failure).toMatchObject({ code: 'host-key-unknown', stage: 'host-key' })
-    expect((failure as Error).message).toMatch(/ssh-ed25519 SHA256:\S+.*accept it once.*ssh demo/s)
+    expect((failure as Error).message).toMatch(
+      /ssh-ed25519 SHA256:\S+.*accept it once in a terminal: ssh -o UserKnownHostsFile=.*-p \d+ \w+@127/s,
+    )
   })
 
   it('are remembered when a person accepts them, and refused when the person does not', async () => {
@@ -184,6 +187,26 @@ describe('host keys', () => {
     expect(failure).toMatchObject({ code: 'host-key-changed' })
     expect((failure as Error).message).toContain(`${file}:2`)
     expect((failure as Error).message.match(/SHA256:/g)).toHaveLength(2)
+  })
+
+  it('of a type that is not among the known ones are accepted by nobody but a person', async () => {
+    const file = join(folder, 'other-type')
+    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-N', '', '-f', join(folder, 'rsa-host')])
+    writeFileSync(
+      file,
+      `[127.0.0.1]:${rig.server.port} ${readFileSync(join(folder, 'rsa-host.pub'), 'utf8')}`,
+    )
+    const { hostKeys } = settingsFor(rig.server)
+    const known = { ...hostKeys, userFiles: [file] }
+    const automatic = pool({ hostKeys: { ...known, policy: 'accept-new' } })
+    expect(await failureOf(automatic.connection('demo').link())).toMatchObject({ code: 'host-key-changed' })
+    const asked: Question[] = []
+    const person = pool({ hostKeys: known }, (question) => {
+      asked.push(question)
+      return { kind: 'yes' }
+    })
+    await person.connection('demo').link()
+    expect(asked).toMatchObject([{ kind: 'host-key', otherTypesKnown: true }])
   })
 })
 
@@ -261,6 +284,82 @@ describe('authentication', () => {
       .connection('demo')
       .link()
     expect(link.facts.method).toContain('publickey')
+  })
+})
+
+describe('passwords', () => {
+  const asking = async (
+    answers: string[],
+  ): Promise<{ server: PasswordServer; asked: Question[]; pool: ConnectionPool }> => {
+    const server = await startPasswordServer('right')
+    open.push(server)
+    const asked: Question[] = []
+    const settings = settingsFor(rig.server)
+    const made = pool(
+      {
+        port: server.port,
+        hostKeys: {
+          ...settings.hostKeys,
+          policy: 'accept-new',
+          userFiles: [join(folder, `pw-${server.port}`)],
+        },
+        auth: { ...settings.auth, identityFiles: [] },
+      },
+      (question) => {
+        asked.push(question)
+        const text = answers.shift()
+        return text === undefined ? { kind: 'nobody' } : { kind: 'text', text }
+      },
+    )
+    return { server, asked, pool: made }
+  }
+
+  it('are asked for once, remembered for a reconnect, and asked again after one refusal', async () => {
+    const { server, asked, pool: made } = await asking(['wrong', 'right', 'newer'])
+    const connection = made.connection('demo')
+    await connection.link()
+    expect(server.offered).toEqual(['password wrong', 'password right'])
+    connection.drop()
+    await connection.link()
+    expect(server.offered).toHaveLength(3)
+    server.password = 'newer'
+    connection.drop()
+    await connection.link()
+    expect(server.offered.slice(3)).toEqual(['password right', 'password newer'])
+    expect(asked.map((question) => 'retry' in question && question.retry)).toEqual([false, true, true])
+  })
+
+  it('answer the one hidden prompt of a server that asks interactively', async () => {
+    const { server, pool: made } = await asking(['right'])
+    server.methods = ['keyboard-interactive']
+    const link = await made.connection('demo').link()
+    expect(link.facts.method).toBe('keyboard-interactive')
+  })
+
+  it('that nobody can give are an error that says what the server takes', async () => {
+    const { pool: made } = await asking([])
+    const failure = await failureOf(made.connection('demo').link())
+    expect(failure).toMatchObject({ code: 'auth-failed' })
+    expect((failure as Error).message).toMatch(/tried: nothing; the server accepts: password/)
+  })
+
+  it('are never typed into a machine whose key is not the known one, although the policy lets it pass', async () => {
+    const { server } = await asking([])
+    const file = join(folder, 'contradicting')
+    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-N', '', '-f', join(folder, 'other-rsa')])
+    writeFileSync(file, `[127.0.0.1]:${server.port} ${readFileSync(join(folder, 'other-rsa.pub'), 'utf8')}`)
+    const settings = settingsFor(rig.server)
+    const careless = pool(
+      {
+        port: server.port,
+        hostKeys: { ...settings.hostKeys, policy: 'no', userFiles: [file] },
+        auth: { ...settings.auth, identityFiles: [] },
+      },
+      () => ({ kind: 'text', text: 'right' }),
+    )
+    const failure = await failureOf(careless.connection('demo').link())
+    expect((failure as Error).message).toContain('no password was offered')
+    expect(server.offered).toEqual([])
   })
 })
 

@@ -33,6 +33,7 @@ export class Authenticator {
   #nextIdentity = 0
   #passwordsTried = 0
   #interactiveTried = 0
+  #secretsWithheld = false
   /** The password that the server has not judged yet. */
   #pendingPassword: string | undefined
 
@@ -71,6 +72,12 @@ export class Authenticator {
     if (this.#pendingPassword !== undefined) this.#secrets.remember(this.#passwordKey, this.#pendingPassword)
   }
 
+  /** Offer no password from now on: the machine's key is not the one that is known for it. */
+  withholdSecrets(): void {
+    this.#secretsWithheld = true
+    this.#notes.push('no password was offered, because the host key is not the one known for this machine')
+  }
+
   get #passwordKey(): string {
     return passwordKey(this.#settings.alias, this.#settings.user)
   }
@@ -81,9 +88,11 @@ export class Authenticator {
       case 'publickey':
         return auth.publicKey ? this.#publicKey(askingAllowed) : undefined
       case 'password':
-        return auth.password && askingAllowed ? this.#password() : undefined
+        return auth.password && askingAllowed && !this.#secretsWithheld ? this.#password() : undefined
       case 'keyboard-interactive':
-        return auth.keyboardInteractive && askingAllowed ? this.#interactive() : undefined
+        return auth.keyboardInteractive && askingAllowed && !this.#secretsWithheld
+          ? this.#interactive()
+          : undefined
       default:
         // gssapi-with-mic and hostbased: the transport cannot do them; named when all else failed.
         return undefined

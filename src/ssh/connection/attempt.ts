@@ -14,7 +14,7 @@ import type { Secrets } from '../auth/secrets.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ConnectError, type Stage } from '../errors.ts'
 import type { Questions } from '../questions.ts'
-import { checkHostKey, type HostKeyFacts } from '../trust/host-key-check.ts'
+import { checkHostKey, keyTargetOf, type TrustedKey } from '../trust/host-key-check.ts'
 import { knownKeyTypes } from '../trust/verdict.ts'
 import { dial } from './dial.ts'
 import { Link } from './link.ts'
@@ -98,7 +98,7 @@ async function handshake(attempt: Handshake): Promise<Link> {
   const ask = (question: Parameters<Questions['ask']>[0]): ReturnType<Questions['ask']> =>
     clock.asking(() => dependencies.questions.ask(question, signal))
   const authenticator = new Authenticator(settings, identities, dependencies.secrets, ask)
-  let hostKey: HostKeyFacts | undefined
+  let trusted: TrustedKey | undefined
   let ident = ''
 
   clock.enter('banner')
@@ -122,8 +122,9 @@ async function handshake(attempt: Handshake): Promise<Link> {
     hostVerifier: (key: Buffer, verify: (valid: boolean) => void) => {
       clock.enter('host-key')
       checkHostKey(key, settings, ask).then(
-        (facts) => {
-          hostKey = facts
+        (key) => {
+          trusted = key
+          if (!key.secretsAllowed) authenticator.withholdSecrets()
           verify(true)
         },
         (error: unknown) => {
@@ -159,7 +160,8 @@ async function handshake(attempt: Handshake): Promise<Link> {
   return new Link(client, socket, {
     machine: settings.alias,
     settings,
-    hostKey,
+    hostKey: trusted?.key,
+    warnings: trusted?.warnings ?? [],
     ident,
     method: authenticator.method,
     stages: clock.times,
@@ -171,12 +173,10 @@ type Algorithms = NonNullable<ConnectConfig['algorithms']>
 
 async function algorithmsFor(settings: MachineSettings): Promise<Algorithms> {
   const { algorithms, alias, hostKeys } = settings
-  const target = {
-    host: settings.host,
-    port: settings.port,
-    ...(hostKeys.alias === undefined ? {} : { alias: hostKeys.alias }),
-  }
-  const known = await knownKeyTypes(target, { user: hostKeys.userFiles, global: hostKeys.globalFiles })
+  const known = await knownKeyTypes(keyTargetOf(settings), {
+    user: hostKeys.userFiles,
+    global: hostKeys.globalFiles,
+  })
   return {
     kex: offer('kex', algorithms.keyExchange, alias),
     cipher: offer('cipher', algorithms.ciphers, alias),

@@ -11,7 +11,7 @@ import type { MachineSettings } from '../config/settings.ts'
 import { ExecChannel } from '../channel/exec.ts'
 import { SftpChannel } from '../channel/sftp.ts'
 import { ChannelError, LinkLostError, type Stage } from '../errors.ts'
-import type { HostKeyFacts } from '../trust/host-key-check.ts'
+import type { KeyDescription } from '../trust/fingerprint.ts'
 import { ChannelRefused, ChannelSlots, DEFAULT_COMMAND_CHANNELS } from './channel-slots.ts'
 
 /** A channel open, or any other small request, that has no answer by then will have none. */
@@ -20,7 +20,9 @@ export const SMALL_REQUEST_MS = 15_000
 export interface LinkFacts {
   readonly machine: string
   readonly settings: MachineSettings
-  readonly hostKey: HostKeyFacts | undefined
+  readonly hostKey: KeyDescription | undefined
+  /** What a person should hear about this connection. */
+  readonly warnings: readonly string[]
   /** The server's identification line, e.g. `SSH-2.0-OpenSSH_9.2p1`. */
   readonly ident: string
   /** How we authenticated. */

@@ -1,103 +1,144 @@
 /**
- * The decision about one presented host key: looked up with OpenSSH's rules, answered by
+ * The decision about one presented host key: what the known_hosts files say of it, judged by
  * StrictHostKeyChecking's policy, and by a person where the policy says `ask`.
  */
+import { messageOf } from '../../base/failure.ts'
+import type { HostKeyPolicy, MachineSettings } from '../config/settings.ts'
 import { ConnectError } from '../errors.ts'
-import type { MachineSettings } from '../config/settings.ts'
 import type { Answer, Question } from '../questions.ts'
-import { describeKey } from './fingerprint.ts'
-import { rememberKey } from './remember.ts'
+import { describeKey, type KeyDescription } from './fingerprint.ts'
+import type { KeyTarget } from './known-hosts.ts'
+import { RememberKeyError, rememberKey } from './remember.ts'
 import { judgeKey, type Verdict } from './verdict.ts'
 
-export interface HostKeyFacts {
-  readonly type: string
-  /** `SHA256:…` */
-  readonly sha256: string
+export interface TrustedKey {
+  readonly key: KeyDescription
+  /**
+   * False when the policy lets a key pass that contradicts what is known: like `ssh`, we then connect but
+   * type no password into a machine that may be another's.
+   */
+  readonly secretsAllowed: boolean
+  /** What a person should hear, e.g. that an accepted key could not be written down. */
+  readonly warnings: readonly string[]
+}
+
+/** Where a machine's key is looked up and written. */
+export function keyTargetOf(settings: MachineSettings): KeyTarget {
+  const { alias } = settings.hostKeys
+  return { host: settings.host, port: settings.port, ...(alias === undefined ? {} : { alias }) }
 }
 
 /**
- * Return when the key is trusted.
+ * Return when the connection may go on.
  * @throws ConnectError `host-key-unknown`, `host-key-changed` or `host-key-revoked`.
  */
 export async function checkHostKey(
   blob: Uint8Array,
   settings: MachineSettings,
   ask: (question: Question) => Promise<Answer>,
-): Promise<HostKeyFacts> {
+): Promise<TrustedKey> {
   const { hostKeys } = settings
   const key = describeKey(blob)
-  const target = {
-    host: settings.host,
-    port: settings.port,
-    ...(hostKeys.alias === undefined ? {} : { alias: hostKeys.alias }),
-  }
-  const verdict = await judgeKey(blob, target, { user: hostKeys.userFiles, global: hostKeys.globalFiles })
+  const files = { user: hostKeys.userFiles, global: hostKeys.globalFiles }
+  const verdict = await judgeKey(blob, keyTargetOf(settings), files)
   switch (verdict.kind) {
     case 'known':
-      return key
-    case 'revoked':
-      throw refuse(
-        settings,
-        'host-key-revoked',
-        `its ${key.type} key ${key.sha256} is revoked by ${verdict.file}:${verdict.line}`,
-      )
+      return { key, secretsAllowed: true, warnings: [] }
+    case 'revoked': {
+      const where = `${verdict.file}:${verdict.line}`
+      throw refuse(settings, 'host-key-revoked', `its ${key.type} key ${key.sha256} is revoked by ${where}`)
+    }
     case 'changed':
-      if (hostKeys.policy === 'no' || hostKeys.policy === 'off') return key
+      if (checksNothing(hostKeys.policy)) return unverified(key, changedText(settings, key, verdict))
       throw refuse(settings, 'host-key-changed', changedText(settings, key, verdict))
-    case 'unknown':
     case 'new-type':
-      await decideUnknown(blob, key, verdict, settings, ask)
-      return key
+      if (checksNothing(hostKeys.policy)) return unverified(key, newTypeText(settings, key, verdict))
+      // An attacker has only to show another type of key: nobody but a person may accept it.
+      if (hostKeys.policy === 'accept-new') {
+        throw refuse(settings, 'host-key-changed', newTypeText(settings, key, verdict))
+      }
+      return accept(blob, key, verdict, settings, ask)
+    case 'unknown':
+      return accept(blob, key, verdict, settings, ask)
   }
 }
 
-async function decideUnknown(
+/** A key that nothing contradicts: by the policy, or by a person, and then written down. */
+async function accept(
   blob: Uint8Array,
-  key: HostKeyFacts,
+  key: KeyDescription,
   verdict: Extract<Verdict, { kind: 'unknown' | 'new-type' }>,
   settings: MachineSettings,
   ask: (question: Question) => Promise<Answer>,
-): Promise<void> {
+): Promise<TrustedKey> {
   const { hostKeys } = settings
-  const otherTypesKnown = verdict.kind === 'new-type'
   if (hostKeys.policy === 'ask' && !settings.auth.batchMode) {
     const answer = await ask({
       kind: 'host-key',
       machine: settings.alias,
       keyType: key.type,
       fingerprint: key.sha256,
-      otherTypesKnown,
+      otherTypesKnown: verdict.kind === 'new-type',
     })
-    if (answer.kind === 'no')
+    if (answer.kind === 'no') {
       throw refuse(settings, 'host-key-unknown', `its ${key.type} key ${key.sha256} was not accepted`)
-    if (answer.kind !== 'yes')
-      throw refuse(settings, 'host-key-unknown', unknownText(settings, key, otherTypesKnown))
+    }
+    if (answer.kind !== 'yes') throw refuse(settings, 'host-key-unknown', unknownText(settings, key, verdict))
   } else if (hostKeys.policy === 'yes' || hostKeys.policy === 'ask') {
-    throw refuse(settings, 'host-key-unknown', unknownText(settings, key, otherTypesKnown))
+    throw refuse(settings, 'host-key-unknown', unknownText(settings, key, verdict))
+  } else if (verdict.unreadable.length > 0) {
+    // What cannot be read may hold another key of this host: no policy accepts unseen.
+    throw refuse(settings, 'host-key-unknown', unknownText(settings, key, verdict))
   }
   const file = hostKeys.userFiles[0]
-  if (file !== undefined) {
-    const target = {
-      host: settings.host,
-      port: settings.port,
-      ...(hostKeys.alias === undefined ? {} : { alias: hostKeys.alias }),
-    }
-    await rememberKey(blob, target, { file, hashed: hostKeys.hashed })
+  if (file === undefined) return { key, secretsAllowed: true, warnings: [] }
+  try {
+    await rememberKey(blob, keyTargetOf(settings), { file, hashed: hostKeys.hashed })
+    return { key, secretsAllowed: true, warnings: [] }
+  } catch (error) {
+    if (!(error instanceof RememberKeyError)) throw error
+    // Accepted is accepted; it will only be asked again.
+    return { key, secretsAllowed: true, warnings: [`its key could not be written down: ${messageOf(error)}`] }
   }
 }
 
-function unknownText(settings: MachineSettings, key: HostKeyFacts, otherTypesKnown: boolean): string {
+function checksNothing(policy: HostKeyPolicy): boolean {
+  return policy === 'no' || policy === 'off'
+}
+
+function unverified(key: KeyDescription, warning: string): TrustedKey {
+  return { key, secretsAllowed: false, warnings: [warning] }
+}
+
+function unknownText(
+  settings: MachineSettings,
+  key: KeyDescription,
+  verdict: Extract<Verdict, { kind: 'unknown' | 'new-type' }>,
+): string {
   const files = settings.hostKeys.userFiles.join(', ') || 'no known_hosts file'
+  const unreadable =
+    verdict.unreadable.length === 0 ? '' : ` (${verdict.unreadable.join(', ')} could not be read)`
+  const known = verdict.kind === 'new-type' ? ` (known for it: ${knownTypes(verdict)})` : ''
   return (
-    `its host key is not known: ${key.type} ${key.sha256}` +
-    `${otherTypesKnown ? ' (keys of other types are known for it)' : ''}, looked up in ${files}. ` +
-    `Compare the fingerprint with the machine's own, then accept it once in a terminal: ssh ${settings.alias}`
+    `its host key is not known: ${key.type} ${key.sha256}${known}, looked up in ${files}${unreadable}. ` +
+    `Compare the fingerprint with the machine's own, then accept it once in a terminal: ${acceptingCommand(settings)}`
   )
+}
+
+/** A command that asks for the same key and writes it where we look for it, whatever the configuration. */
+function acceptingCommand(settings: MachineSettings): string {
+  const { userFiles, alias } = settings.hostKeys
+  const options = [
+    ...(userFiles[0] === undefined ? [] : [`-o UserKnownHostsFile="${userFiles[0]}"`]),
+    ...(alias === undefined ? [] : [`-o HostKeyAlias=${alias}`]),
+    ...(settings.port === 22 ? [] : [`-p ${settings.port}`]),
+  ]
+  return ['ssh', ...options, `${settings.user}@${settings.host}`].join(' ')
 }
 
 function changedText(
   settings: MachineSettings,
-  key: HostKeyFacts,
+  key: KeyDescription,
   verdict: Extract<Verdict, { kind: 'changed' }>,
 ): string {
   return (
@@ -105,6 +146,21 @@ function changedText(
     `holds ${verdict.expected.type} ${verdict.expected.sha256}. Somebody may be impersonating ` +
     `${settings.host}. If the change is known to be right, remove that line and connect again`
   )
+}
+
+function newTypeText(
+  settings: MachineSettings,
+  key: KeyDescription,
+  verdict: Extract<Verdict, { kind: 'new-type' }>,
+): string {
+  return (
+    `it presents a key of another type than those known for it: ${key.type} ${key.sha256}, but known are ` +
+    `${knownTypes(verdict)}. Somebody may be impersonating ${settings.host}`
+  )
+}
+
+function knownTypes(verdict: Extract<Verdict, { kind: 'new-type' }>): string {
+  return verdict.known.map((known) => `${known.type} (${known.file}:${known.line})`).join(', ')
 }
 
 function refuse(
