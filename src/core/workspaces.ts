@@ -64,7 +64,8 @@ export class WorkspaceService {
     const marker = this.#presence.mounts.format(record)
     const workspace = await this.#registry()?.create(marker, record.title)
     // A folder that the host knew already, e.g. from a session in it, bears a name that hides the machine.
-    if (workspace !== undefined && workspace.title === basename(marker)) await workspace.setTitle(record.title)
+    if (workspace !== undefined && workspace.title === basename(marker))
+      await workspace.setTitle(record.title)
   }
 
   activate(place: Place): WorkspaceRecord {
