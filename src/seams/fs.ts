@@ -278,7 +278,10 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
 
   private async canonical(place: Place, signal: AbortSignal | undefined): Promise<Place['path']> {
     try {
-      return await this.presence.files(place.machine).canonical(place.path, this.options(signal))
+      const shown = this.presence.mounts.format(place)
+      return await this.presence
+        .files(place.machine)
+        .canonical(place.path, { ...this.options(signal), shown })
     } catch (error) {
       if (this.isUnreachableRoot(place, error)) return place.path
       throw error

@@ -1,7 +1,5 @@
 /** A real sshd and our own connection to it, for tests of everything below the host. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseMachineEntry, settingsOfEntry } from '../../src/core/machine-entry.ts'
 import { RemoteFiles } from '../../src/remote/files/remote-files.ts'
 import { Machine } from '../../src/remote/machine.ts'
@@ -52,7 +50,7 @@ export function poolFor(
 }
 
 export async function startRig(options: Partial<OpenSshOptions> = {}): Promise<Rig> {
-  const folder = mkdtempSync(join(tmpdir(), 'presence-rig-'))
+  const folder = mkdtempSync('/var/tmp/presence-rig-')
   const server = await startOpenSsh({ folder, ...options })
   const pool = poolFor(() => settingsFor(server))
   const machine = new Machine(pool.connection(server.alias))

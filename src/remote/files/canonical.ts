@@ -10,10 +10,14 @@ import type { MachineSession } from '../session.ts'
 import { FileError, isAbsent } from './errors.ts'
 import { typeOf } from './stat.ts'
 
-/** @throws FileError `not-found` when an ancestor is a file; SftpStatusError; LinkLostError. */
+/**
+ * @param shown - the path as messages show it.
+ * @throws FileError `not-found` when an ancestor is a file; SftpStatusError; LinkLostError.
+ */
 export async function canonicalPath(
   session: MachineSession,
   path: RemotePath,
+  shown: string,
   signal?: AbortSignal,
 ): Promise<RemotePath> {
   const sftp = await session.sftp(signal)
@@ -38,7 +42,7 @@ export async function canonicalPath(
   const deepest = found[depth]
   if (deepest === undefined) return path
   if (deepest.type !== 'directory') {
-    throw new FileError(`cannot resolve "${path}": a parent path segment is not a directory`, 'not-found', {
+    throw new FileError(`cannot resolve "${shown}": a parent path segment is not a directory`, 'not-found', {
       machine: session.machine,
     })
   }

@@ -59,10 +59,15 @@ export class RemoteFiles {
     this.#machine = machine
   }
 
-  async canonical(path: RemotePath, options: CallOptions = {}): Promise<RemotePath> {
+  /** `shown` is the path as messages show it; default: the path itself. */
+  async canonical(
+    path: RemotePath,
+    options: CallOptions & { readonly shown?: string } = {},
+  ): Promise<RemotePath> {
     const session = await this.#session(options)
-    return canonicalPath(session, path, options.signal).catch((error: unknown) => {
-      throw asFileError(error, `cannot resolve "${path}"`)
+    const shown = options.shown ?? path
+    return canonicalPath(session, path, shown, options.signal).catch((error: unknown) => {
+      throw asFileError(error, `cannot resolve "${shown}"`)
     })
   }
 

@@ -1,0 +1,67 @@
+/** The file system seam in a bare Cordis context: the host's own classes, a real machine, no host. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Context, Service } from '@deepseek-ai/cordis'
+import type { FileSystem } from '@deepseek-ai/dsh-fs'
+import type { SandboxExecutionPolicy, SandboxMode } from '@deepseek-ai/dsh-sandbox'
+import type PresenceFileSystem from '../../src/seams/fs.ts'
+import { entryOf } from './host.ts'
+import { startRig, type Rig } from './rig.ts'
+
+export interface SeamRig extends Rig {
+  readonly ctx: Context
+  readonly fs: FileSystem & PresenceFileSystem
+  /** A folder on this computer, outside the temporary area. */
+  readonly local: string
+  /** The local spelling of a path of the machine. */
+  mount(path: string): string
+  /** The sandbox mode and root of calls that bring no policy of their own. */
+  readonly policy: { mode: SandboxMode; workspaceRoot: string }
+}
+
+class FixedPolicy extends Service {
+  readonly defaultMode: SandboxMode = 'danger-full-access'
+  readonly policy: { mode: SandboxMode; workspaceRoot: string }
+
+  constructor(ctx: Context, policy: { mode: SandboxMode; workspaceRoot: string }) {
+    super(ctx, 'sandboxPolicy')
+    this.policy = policy
+  }
+
+  resolve(): SandboxExecutionPolicy {
+    return this.policy
+  }
+}
+
+export async function startSeams(): Promise<SeamRig> {
+  const rig = await startRig()
+  const folder = realpathSync(mkdtempSync('/var/tmp/presence-seams-'))
+  const local = join(folder, 'local')
+  const home = join(folder, 'dsh')
+  mkdirSync(local)
+  mkdirSync(join(home, 'presence'), { recursive: true })
+  writeFileSync(join(home, 'presence/machines.yml'), JSON.stringify({ demo: entryOf(rig.server) }))
+  process.env['DSH_HOME'] = home
+  const { default: Provider } = await import('../../src/seams/fs.ts')
+  const ctx = new Context()
+  const rows = ctx as unknown as { plugin(row: unknown, config: unknown): { dispose(): Promise<void> } }
+  const policy = { mode: 'danger-full-access' as SandboxMode, workspaceRoot: local }
+  rows.plugin(FixedPolicy, policy)
+  const fiber = rows.plugin(Provider, { cwd: local, diffBasisMaxBytes: 1024 * 1024 })
+  const fs = await new Promise<FileSystem & PresenceFileSystem>((resolve) => {
+    ctx.inject(['fs'], (scope) => resolve(scope.get('fs') as FileSystem & PresenceFileSystem))
+  })
+  return {
+    ...rig,
+    ctx,
+    fs,
+    local,
+    policy,
+    mount: (path) => join(home, 'presence/mounts/demo', path),
+    stop: async () => {
+      await fiber.dispose()
+      await rig.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
