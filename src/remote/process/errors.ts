@@ -20,3 +20,33 @@ export class StartError extends PresenceError {
     this.reason = reason
   }
 }
+
+/**
+ * Why the launch script did not start a command, from what it said.
+ * @param header - the rest of the mark's line; empty when the mark never came.
+ * @param noise - what the login shell printed instead.
+ */
+export function startFailure(
+  header: string,
+  noise: string,
+  request: { readonly argv: readonly string[]; readonly folder: string },
+  machine: string,
+): StartError {
+  if (header === 'folder') {
+    return new StartError(
+      `the folder ${request.folder} does not exist there or cannot be entered`,
+      'no-folder',
+      machine,
+    )
+  }
+  if (header === 'program') {
+    return new StartError(
+      `the program "${request.argv[0] ?? ''}" is not installed there`,
+      'no-program',
+      machine,
+    )
+  }
+  const said = noise.split('\n').find((line) => line.trim() !== '')
+  const words = said === undefined ? '' : `; it says: ${said.trim().slice(0, 200)}`
+  return new StartError(`the login shell did not start the command${words}`, 'no-shell', machine)
+}

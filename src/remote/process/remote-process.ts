@@ -14,7 +14,8 @@ import type { MachineSession } from '../session.ts'
 import { startScript } from '../shell/command-line.ts'
 import { MarkedStream, randomMark } from '../shell/marked.ts'
 import { AWAIT_GROUP, END_GROUP, LAUNCH } from '../shell/scripts.ts'
-import { StartError } from './errors.ts'
+import { variablesOf } from './environment.ts'
+import { startFailure } from './errors.ts'
 
 export interface ProcessRequest {
   readonly argv: readonly string[]
@@ -31,8 +32,6 @@ export type Prepare = (
   session: MachineSession,
   request: ProcessRequest,
 ) => ProcessRequest | Promise<ProcessRequest>
-
-const NAME_OF_VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 export class RemoteProcess {
   /** The command's input; present when `input` is `pipe`. */
@@ -88,7 +87,7 @@ export class RemoteProcess {
     if (this.#pid === undefined || this.#gone) return true
     if (this.#session?.link.alive !== true) return false
     try {
-      await this.#ask(this.#session, AWAIT_GROUP, [String(this.#pid)], signal)
+      await askMachine(this.#session, AWAIT_GROUP, [String(this.#pid)], signal)
       this.#gone = true
       return true
     } catch (_machineCannotBeAsked) {
@@ -124,13 +123,8 @@ export class RemoteProcess {
   #failToStart: Promise<void> = Promise.resolve()
 
   async #start(session: MachineSession, request: ProcessRequest, signal: AbortSignal): Promise<ExecChannel> {
-    const machine = session.machine
     const shell = session.requireShell()
-    const variables = Object.entries(request.env).map(([name, value]) => {
-      if (!NAME_OF_VARIABLE.test(name))
-        throw new StartError(`"${name}" cannot name a variable`, 'refused', machine)
-      return `${name}=${value}`
-    })
+    const variables = variablesOf(request.env, session.machine)
     const mark = randomMark()
     const start = startScript(
       LAUNCH,
@@ -177,27 +171,8 @@ export class RemoteProcess {
     this.#failToStart = channel.exit.then(async () => {
       await channel.closed
       this.#headed.resolve()
-      if (header === undefined) {
-        const said = `${out.noise}\n${err.noise}`.split('\n').find((line) => line.trim() !== '')
-        throw new StartError(
-          `the login shell did not start the command${said === undefined ? '' : `; it says: ${said.trim().slice(0, 200)}`}`,
-          'no-shell',
-          machine,
-        )
-      }
-      if (header === 'folder') {
-        throw new StartError(
-          `the folder ${request.folder} does not exist there or cannot be entered`,
-          'no-folder',
-          machine,
-        )
-      }
-      if (header === 'program') {
-        throw new StartError(
-          `the program "${request.argv[0] ?? ''}" is not installed there`,
-          'no-program',
-          machine,
-        )
+      if (header?.startsWith('ok ') !== true) {
+        throw startFailure(header ?? '', `${out.noise}\n${err.noise}`, request, machine)
       }
     })
     this.#failToStart.catch((_thrownByRun: unknown) => undefined)
@@ -216,29 +191,30 @@ export class RemoteProcess {
     }
     const tenths = String(Math.max(1, Math.ceil(this.#request.graceMs / 100)))
     try {
-      await this.#ask(session, END_GROUP, [String(this.#pid), tenths])
+      await askMachine(session, END_GROUP, [String(this.#pid), tenths])
     } catch (_machineCannotBeAsked) {
       // A dead link ends here too; what still runs there is told by `awaitGroup`.
       await pause(0)
     }
   }
+}
 
-  async #ask(
-    session: MachineSession,
-    script: string,
-    args: readonly string[],
-    signal?: AbortSignal,
-  ): Promise<void> {
-    const start = startScript(script, args, session.requireShell().loginShell)
-    const channel = await session.link.exec(start.commandLine, signal)
-    channel.stdout.resume()
-    channel.stderr.resume()
-    channel.stdin.end(start.preamble)
-    try {
-      await race(() => channel.exit, [...callerLeaves(signal, 'wait'), diesWith(session.link.dead)])
-    } finally {
-      channel.close()
-    }
+/** Run one of our own scripts to its end, its output dropped. @throws ChannelError, LinkLostError. */
+export async function askMachine(
+  session: MachineSession,
+  script: string,
+  args: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
+  const start = startScript(script, args, session.requireShell().loginShell)
+  const channel = await session.link.exec(start.commandLine, signal)
+  channel.stdout.resume()
+  channel.stderr.resume()
+  channel.stdin.end(start.preamble)
+  try {
+    await race(() => channel.exit, [...callerLeaves(signal, 'wait'), diesWith(session.link.dead)])
+  } finally {
+    channel.close()
   }
 }
 

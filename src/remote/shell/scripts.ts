@@ -62,7 +62,7 @@ group KILL || kill -s KILL "$p" 2>/dev/null
 
 /**
  * Start one command as the leader of its own process group.
- * $1 marker, $2 folder, $3 grace in tenths of a second, $4 `watched` or `direct`, $5 number of
+ * $1 marker, $2 folder, $3 grace in tenths of a second, $4 `watched`, `direct` or `terminal`, $5 number of
  * `NAME=value` words that follow; then the program and its arguments.
  *
  * Prints `<marker>ok <pid>` on standard output and `<marker>` on standard error before the command's
@@ -70,7 +70,8 @@ group KILL || kill -s KILL "$p" 2>/dev/null
  *
  * watched: the command's standard input is /dev/null, and the channel's standard input is a lifeline
  * (see WATCH): closing it, or losing the link, ends the command's whole group.
- * direct: the channel's input is the command's.
+ * direct: the channel's input is the command's. terminal: so is everything else, and the one stream is
+ * marked once.
  */
 export const LAUNCH = `
 _m=$1 _d=$2 _g=$3 _w=$4 _n=$5
@@ -80,6 +81,7 @@ unset CDPATH
 if ! cd -- "$_d" 2>/dev/null; then printf '%sfolder\\n' "$_m"; exit 126; fi
 if ! command -v "$1" >/dev/null 2>&1; then printf '%sprogram\\n' "$_m"; exit 127; fi
 printf '%sok %s\\n' "$_m" "$$"
+if [ "$_w" = terminal ]; then exec "$@"; fi
 printf '%s\\n' "$_m" >&2
 if [ "$_w" = direct ]; then exec "$@"; fi
 exec 3<&0
@@ -114,4 +116,63 @@ export const HELPER = `
 m=$1
 printf '%s\\n' "$m"
 while IFS= read -r l; do eval "$l" </dev/null 2>/dev/null; done
+`
+
+/**
+ * Tell what runs in the foreground of a terminal. $1 pid of the terminal's session leader.
+ * Prints the foreground process group, a space, and 1 when a process of it is known to wait for input.
+ *
+ * Waiting is read off the system call a process sleeps in: a read of descriptor 0, or a select of the one
+ * descriptor 0, by their numbers on x86-64 and arm64 Linux. Elsewhere, and where the kernel hides it, the
+ * answer is 0, which only means that it is not known.
+ */
+export const FOREGROUND = `
+p=$1
+if { IFS= read -r l <"/proc/$p/stat"; } 2>/dev/null; then
+  set -- \${l##*) }
+  t=$6
+else
+  t=$(ps -o tpgid= -p "$p" 2>/dev/null)
+  t=\${t##* }
+fi
+w=0
+for f in /proc/[0-9]*/stat; do
+  { IFS= read -r l <"$f"; } 2>/dev/null || continue
+  set -- \${l##*) }
+  [ "$3" = "$t" ] || continue
+  f=\${f%/stat}
+  { IFS= read -r l <"$f/syscall"; } 2>/dev/null || continue
+  case $l in
+    "0 0x0 "*|"63 0x0 "*|"23 0x1 "*|"270 0x1 "*|"72 0x1 "*) w=1; break ;;
+  esac
+done
+printf '%s %s' "$t" "$w"
+`
+
+/**
+ * End every process of a terminal's session. $1 pid of the session leader, $2 grace in tenths of a second.
+ * Interactive shells ignore TERM and end on HUP; stopped processes hear neither before CONT.
+ */
+export const END_SESSION = `
+s=$1 g=$2
+members() {
+  r=
+  for f in /proc/[0-9]*/stat; do
+    { IFS= read -r l <"$f"; } 2>/dev/null || continue
+    p=\${l%% *}
+    set -- \${l##*) }
+    if [ "$4" = "$s" ] && [ "$1" != Z ]; then r="$r $p"; fi
+  done
+  if [ ! -e /proc/self/stat ] && kill -0 "$s" 2>/dev/null; then r=$s; fi
+}
+members
+for p in $r; do kill -s HUP "$p"; kill -s TERM "$p"; kill -s CONT "$p"; done 2>/dev/null
+i=0
+while [ "$i" -lt "$g" ]; do
+  members
+  if [ -z "$r" ]; then exit 0; fi
+  if sleep 0.1 2>/dev/null; then i=$((i+1)); else sleep 1; i=$((i+10)); fi
+done
+members
+for p in $r; do kill -s KILL "$p"; done 2>/dev/null
 `

@@ -13,6 +13,14 @@ export interface ExitFacts {
   readonly signal: NodeJS.Signals | null
 }
 
+/** A pseudo-terminal for a command: its streams are one then, and closing it hangs up. */
+export interface TerminalSize {
+  /** For `TERM`, e.g. `xterm-256color`. */
+  readonly type: string
+  readonly rows: number
+  readonly cols: number
+}
+
 /** What a channel has to know of the connection it lives on. */
 export interface Owner {
   readonly machine: string
@@ -72,6 +80,11 @@ export class ExecChannel {
       )
     })
     this.exit.catch((_heardByWhoAwaitsIt: unknown) => undefined)
+  }
+
+  /** Tell the terminal's new size; only for channels that were opened with one. */
+  resize(rows: number, cols: number): void {
+    this.#channel.setWindow(rows, cols, 0, 0)
   }
 
   /** Close our side; what still runs on the machine loses its input and its readers. */

@@ -8,7 +8,7 @@ import { messageOf } from '../../base/failure.ts'
 import { callerLeaves, diesWith, race } from '../../base/race.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { MachineSettings } from '../config/settings.ts'
-import { ExecChannel } from '../channel/exec.ts'
+import { ExecChannel, type TerminalSize } from '../channel/exec.ts'
 import { SftpChannel } from '../channel/sftp.ts'
 import { ChannelError, LinkLostError, type Stage } from '../errors.ts'
 import type { KeyDescription } from '../trust/fingerprint.ts'
@@ -105,13 +105,14 @@ export class Link {
   /**
    * Run a command line through the user's login shell, as `ssh host <command>` does.
    * @param command - already quoted; the login shell parses it.
+   * @param terminal - run it on a pseudo-terminal of this size.
    * @throws ChannelError `no-exec` or `refused`; LinkLostError.
    */
-  async exec(command: string, signal?: AbortSignal): Promise<ExecChannel> {
+  async exec(command: string, signal?: AbortSignal, terminal?: TerminalSize): Promise<ExecChannel> {
     this.touch()
     const leave = callerLeaves(signal, `a command on ${this.machine}`)
     const giveUp = signal === undefined ? this.dead : AbortSignal.any([this.dead, signal])
-    const acquired = this.#slots.acquire(() => this.#openExec(command), giveUp)
+    const acquired = this.#slots.acquire(() => this.#openExec(command, terminal), giveUp)
     const { channel, release } = await race(() => acquired, [...leave, diesWith(this.dead)]).catch(
       (error: unknown) => {
         // The caller has left; a channel that opens after all is nobody's, so it must not keep its slot.
@@ -138,11 +139,13 @@ export class Link {
     this.#client.end()
   }
 
-  #openExec(command: string): Promise<ExecChannel> {
+  #openExec(command: string, terminal: TerminalSize | undefined): Promise<ExecChannel> {
+    const options =
+      terminal === undefined ? {} : { pty: { term: terminal.type, rows: terminal.rows, cols: terminal.cols } }
     return race(
       () =>
         new Promise<ExecChannel>((resolve, reject) => {
-          this.#client.exec(command, (error, channel) => {
+          this.#client.exec(command, options, (error, channel) => {
             // Wrapped at once: the exit of a short command may already be in the packet being read.
             if (error === undefined || error === null) resolve(new ExecChannel(channel, this))
             else reject(this.#asChannelError(error))
