@@ -17,24 +17,25 @@ import type { Candidate } from '../remote/search/rank.ts'
 import { placeOf } from './world.ts'
 
 class PresenceFileReference extends LocalFileReferenceService {
-  // No `#private` members in services: the host hands them out behind a proxy.
+  // No `#private` members in services: the host hands them out behind a proxy. And names that no base
+  // class will have for itself, in any version.
   private readonly presence: Presence
-  private readonly limits: ReferenceLimits
-  private readonly indexes = new Map<Agent, ReferenceIndex>()
+  private readonly presenceLimits: ReferenceLimits
+  private readonly presenceIndexes = new Map<Agent, ReferenceIndex>()
 
   constructor(ctx: Context, config: Config = {}) {
     super(ctx, config)
     this.presence = sharePresence(ctx)
-    this.limits = {
+    this.presenceLimits = {
       maxResults: config.maxResults ?? DEFAULT_FILE_SEARCH_MAX_RESULTS,
       maxEntries: config.maxEntries ?? DEFAULT_FILE_SEARCH_MAX_ENTRIES,
       excluded: new Set(config.excludedDirectories ?? DEFAULT_FILE_SEARCH_EXCLUDED_DIRECTORIES),
     }
-    ctx.on('agent/disposed', ({ agent }) => void this.indexes.delete(agent))
+    ctx.on('agent/disposed', ({ agent }) => void this.presenceIndexes.delete(agent))
     ctx.on('session/event', (session, event) => {
       if (event.type !== 'tool/result') return
       const agent = ctx.agents.get(session.id)
-      if (agent !== undefined) this.indexes.get(agent)?.invalidate()
+      if (agent !== undefined) this.presenceIndexes.get(agent)?.invalidate()
     })
   }
 
@@ -42,15 +43,15 @@ class PresenceFileReference extends LocalFileReferenceService {
     const { cwd } = agent.session.header
     const place = cwd === undefined ? undefined : placeOf(this.presence, cwd)
     if (place === undefined) return super.list(agent, query, signal)
-    let index = this.indexes.get(agent)
+    let index = this.presenceIndexes.get(agent)
     if (index === undefined) {
       index = new ReferenceIndex(
         this.presence.machine(place.machine),
         this.presence.files(place.machine),
         place.path,
-        this.limits,
+        this.presenceLimits,
       )
-      this.indexes.set(agent, index)
+      this.presenceIndexes.set(agent, index)
     }
     return index.query(query, signal)
   }

@@ -40,14 +40,15 @@ const NOWHERE = 'presence-nowhere:'
 export default class PresenceFileSystem extends SandboxedFileSystem {
   static override inject = ['sandboxPolicy']
 
-  // No `#private` members in services: the host hands them out behind a proxy.
+  // No `#private` members in services: the host hands them out behind a proxy. And names that no base
+  // class will have for itself, in any version.
   private readonly presence: Presence
-  private readonly diffLimit: number
+  private readonly presenceDiffLimit: number
 
   constructor(ctx: Context, config: Config) {
     super(ctx, config)
     this.presence = sharePresence(ctx)
-    this.diffLimit = (config as { diffBasisMaxBytes?: number }).diffBasisMaxBytes ?? 10 * 1024 * 1024
+    this.presenceDiffLimit = (config as { diffBasisMaxBytes?: number }).diffBasisMaxBytes ?? 10 * 1024 * 1024
   }
 
   override async resolve(path: string, opts?: { cwd?: string; signal?: AbortSignal }): Promise<FsTarget> {
@@ -192,7 +193,7 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
           const file = await this.fenced(place, target, sandboxPolicy, signal)
           const outcome = await this.presence
             .files(place.machine)
-            .write(file, content, guardOf(expected), this.diffLimit, signal)
+            .write(file, content, guardOf(expected), this.presenceDiffLimit, signal)
           return {
             operation: outcome.created ? 'create' : 'update',
             version: FsVersion(outcome.version),

@@ -3,6 +3,7 @@
  * environment, its search engine, its confinement. Refuses what has no meaning there.
  */
 import type { SubprocessSpawnSpec } from '@deepseek-ai/dsh-subprocess'
+import type { RemotePath } from '../base/remote-path.ts'
 import type { Presence } from '../core/presence.ts'
 import type { Place } from '../places/place.ts'
 import { bwrapArgv, confinementOf, waysOut } from '../remote/confine.ts'
@@ -18,33 +19,41 @@ const LOCAL_VARIABLES = /^(DSH_HOME|DSH_SESSION_JSONL|DSH_WEB_.*)$/
 
 export function requestOf(spec: SubprocessSpawnSpec, place: Place): ProcessRequest {
   const { stdin } = spec.stdio
-  const env: Record<string, string> = {}
-  for (const [name, value] of Object.entries(spec.env ?? {})) {
-    if (value !== undefined && !LOCAL_VARIABLES.test(name)) env[name] = value
-  }
   return {
     argv: [...spec.argv],
     folder: place.path,
-    env,
+    env: remoteEnvironment(spec.env),
     input: stdin === 'ignore' ? 'none' : stdin === 'pipe' ? 'pipe' : { data: stdin.data },
     graceMs: spec.graceMs,
   }
 }
 
-/** @throws StartError, UnconfinedError. */
-export async function prepareRequest(
+/** The variables that were asked for, without those that name local things. */
+export function remoteEnvironment(asked: NodeJS.ProcessEnv | undefined): Record<string, string> {
+  const env: Record<string, string> = {}
+  for (const [name, value] of Object.entries(asked ?? {})) {
+    if (value !== undefined && !LOCAL_VARIABLES.test(name)) env[name] = value
+  }
+  return env
+}
+
+/**
+ * What to run on the machine for an argv of the host.
+ * @throws StartError, UnconfinedError.
+ */
+export async function prepareArgv(
   presence: Presence,
   session: MachineSession,
-  request: ProcessRequest,
-  spec: SubprocessSpawnSpec,
-): Promise<ProcessRequest> {
+  folder: RemotePath,
+  asked: readonly string[],
+): Promise<string[]> {
   const { machine } = session
-  const confined = readConfined(spec.argv)
-  const argv = confined?.argv ?? request.argv
+  const confined = readConfined(asked)
+  const argv = confined?.argv ?? asked
   const translated = isSearch(argv)
-    ? translateSearch(presence, session, request.folder, argv)
+    ? translateSearch(presence, session, folder, argv)
     : translateArguments(presence, machine, argv)
-  if (confined === undefined) return { ...request, argv: translated }
+  if (confined === undefined) return translated
   if (confined.machine !== machine) {
     throw new StartError(`a command confined for ${confined.machine} cannot run here`, 'refused', machine)
   }
@@ -53,10 +62,10 @@ export async function prepareRequest(
     case 'bwrap': {
       // A bind onto a link would bind beside what the link leads to.
       const root = await presence.files(machine).canonical(confined.policy.root)
-      return { ...request, argv: bwrapArgv(translated, { ...confined.policy, root }) }
+      return bwrapArgv(translated, { ...confined.policy, root })
     }
     case 'unconfined-by-switch':
-      return { ...request, argv: translated }
+      return translated
     case 'none':
       session.requireShell()
       throw new UnconfinedError(waysOut(machine), machine)

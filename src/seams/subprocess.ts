@@ -17,23 +17,33 @@ import { StartError } from '../remote/process/errors.ts'
 import { RemoteProcess } from '../remote/process/remote-process.ts'
 import { confinedPlace } from './confined-argv.ts'
 import { RemoteHandle, type ProcessLike } from './remote-handle.ts'
-import { prepareRequest, requestOf } from './remote-request.ts'
+import { RemoteTerminal } from '../remote/process/terminal.ts'
+import { RemoteTerminalHandle } from './remote-terminal-handle.ts'
+import { prepareArgv, remoteEnvironment, requestOf } from './remote-request.ts'
 import { toldFailure } from './told-failure.ts'
 import { worldOfFolder } from './world.ts'
 
+/** How long an unloading host waits for what still runs on machines. */
+const DISPOSAL_MS = 10_000
+
 export default class PresenceSubprocess extends LocalSubprocessRuntime {
-  // No `#private` members in services: the host hands them out behind a proxy.
+  // No `#private` members in services: the host hands them out behind a proxy. And names that no base
+  // class will have for itself, in any version.
   private readonly presence: Presence
-  private readonly running = new Set<RemoteProcess>()
+  private readonly presenceProcesses = new Set<RemoteProcess>()
+  private readonly presenceTerminals = new Set<RemoteTerminal>()
 
   constructor(ctx: Context) {
     super(ctx)
     this.presence = sharePresence(ctx)
     ctx.effect(
       () => async () => {
-        const running = [...this.running]
+        const running = [...this.presenceProcesses]
         for (const process of running) process.terminate()
-        await Promise.all(running.map((process) => process.awaitGroup(AbortSignal.timeout(10_000))))
+        await Promise.all([
+          ...running.map((process) => process.awaitGroup(AbortSignal.timeout(DISPOSAL_MS))),
+          ...[...this.presenceTerminals].map((terminal) => terminal.terminate()),
+        ])
       },
       'presence: remote processes',
     )
@@ -55,11 +65,14 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
     const process = new RemoteProcess(
       presence.machine(place.machine),
       requestOf(spec, place),
-      (session, request) => prepareRequest(presence, session, request, spec),
+      async (session, request) => ({
+        ...request,
+        argv: await prepareArgv(presence, session, request.folder, spec.argv),
+      }),
     )
-    this.running.add(process)
+    this.presenceProcesses.add(process)
     const handle = new RemoteHandle(process, spec)
-    const forget = (): void => void this.running.delete(process)
+    const forget = (): void => void this.presenceProcesses.delete(process)
     handle.done.then(forget, forget)
     return handle
   }
@@ -67,11 +80,26 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
   override async spawnTerminal(spec: SubprocessTerminalSpawnSpec): Promise<SubprocessTerminalHandle> {
     const place = this.placeOf(spec)
     if (place === undefined) return super.spawnTerminal(spec)
-    throw new StartError(
-      'persistent terminals are not available in remote workspaces yet; use a preset whose bash tool runs one command at a time',
-      'refused',
-      place.machine,
+    const { presence } = this
+    const terminal = await RemoteTerminal.start(
+      presence.machine(place.machine),
+      {
+        argv: [...spec.argv],
+        folder: place.path,
+        env: remoteEnvironment(spec.env),
+        size: { type: terminalTypeOf(spec), rows: spec.rows, cols: spec.cols },
+        graceMs: spec.graceMs,
+      },
+      async (session, request) => ({
+        ...request,
+        argv: await prepareArgv(presence, session, request.folder, spec.argv),
+      }),
+      spec.signal,
     )
+    this.presenceTerminals.add(terminal)
+    const forget = (): void => void this.presenceTerminals.delete(terminal)
+    terminal.done.then(forget, forget)
+    return new RemoteTerminalHandle(terminal)
   }
 
   /** The machine and folder a request is for. A confined command carries its machine with it. */
@@ -101,4 +129,10 @@ function refusedProcess(error: Error): ProcessLike {
     terminate: () => undefined,
     awaitGroup: () => Promise.resolve(true),
   }
+}
+
+/** Later hosts say what the terminal is to be; the first ones know only the plainest. */
+function terminalTypeOf(spec: SubprocessTerminalSpawnSpec): string {
+  const type: unknown = Reflect.get(spec, 'terminalType')
+  return typeof type === 'string' ? type : (spec.env?.['TERM'] ?? 'dumb')
 }

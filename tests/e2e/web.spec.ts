@@ -89,11 +89,21 @@ describe('a remote workspace in the web profile', () => {
     expect((await stage.machine.run('pgrep -fc "^sleep 4711"')).stdout.trim()).toBe('0')
   })
 
-  it('refuses a persistent terminal in words, and starts no local shell instead', async () => {
+  it('keeps a persistent terminal on the machine from call to call, in the minimal preset', async () => {
     const session = await openSession(web, { workspaceId: workspace.id ?? '', agentPreset: 'minimal' })
-    const [result] = await play(web, session, [call('bash', { command: 'pwd' })])
-    expect(result).toMatchObject({ tool: 'bash', isError: true })
-    expect(result?.text).toContain('demo: persistent terminals are not available in remote workspaces yet')
+    const results = await play(web, session, [
+      call('bash', { command: 'cd sub && kept=yes && pwd' }),
+      call('bash', {
+        command: 'pwd; echo "kept: $kept"; echo x > ../outside-of-sub.txt && cat ../outside-of-sub.txt',
+      }),
+      call('bash', { command: 'echo x > /etc/presence-terminal' }),
+    ])
+    expect(results.map((result) => result.isError)).toEqual([false, false, false])
+    expect(results[0]?.text).toContain(`${project}/sub`)
+    expect(results[1]?.text).toContain('kept: yes')
+    expect((await stage.machine.run(`cat ${project}/outside-of-sub.txt`)).stdout).toBe('x\n')
+    // The terminal is confined as the host confines its own.
+    expect(results[2]?.text).toMatch(/Read-only file system/)
   })
 })
 
