@@ -26,13 +26,14 @@ import { PresenceError } from '../base/failure.ts'
 import { containsPath } from '../base/remote-path.ts'
 import { currentSession } from '../core/current-session.ts'
 import { sharePresence, type Presence } from '../core/presence.ts'
+import { fencedPath } from '../core/sandbox-policy.ts'
 import { isPlaceKey, placeKey, placeOfKey, type Place } from '../places/place.ts'
 import type { Shown } from '../remote/files/read.ts'
 import type { CallOptions, WriteGuard } from '../remote/files/remote-files.ts'
 import { watchPath } from '../remote/files/watch.ts'
-import { fencedPath } from './fence.ts'
 import { inHostTerms, toFsError } from './errors.ts'
-import { worldOf } from './world.ts'
+import { hostMethod, type LaterFileSystem } from './facts.ts'
+import { placeOf, worldOf } from './world.ts'
 
 /** Key of a path that is nowhere: absent in every respect, and equal to no file's. */
 const NOWHERE = 'presence-nowhere:'
@@ -165,7 +166,7 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
             .readRange(shown(place, target), range.offset, range.length, this.options(signal)),
         ),
       () => {
-        const base = baseMethod<'readByteRange'>('readByteRange')
+        const base = hostMethod<LaterFileSystem, 'readByteRange'>(SandboxedFileSystem, 'readByteRange')
         return base === undefined ? localByteRange(target, range) : base.call(this, target, range, signal)
       },
     )
@@ -237,7 +238,7 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
           watchPath(this.presence.files(place.machine), shown(place, target), changed, signal),
         ),
       () => {
-        const base = baseMethod<'watch'>('watch')
+        const base = hostMethod<LaterFileSystem, 'watch'>(SandboxedFileSystem, 'watch')
         if (base !== undefined) return base.call(this, target, changed, signal)
         return Promise.reject(
           new FsError('Filesystem watching is not supported by this provider.', 'FS_IO_ERROR'),
@@ -250,7 +251,10 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
   processPathFromHostPath(hostPath: string): string | undefined {
     const world = this.worldOf(hostPath, undefined)
     if (world.kind !== 'local') return undefined
-    const base = baseMethod<'processPathFromHostPath'>('processPathFromHostPath')
+    const base = hostMethod<LaterFileSystem, 'processPathFromHostPath'>(
+      SandboxedFileSystem,
+      'processPathFromHostPath',
+    )
     if (base !== undefined) return base.call(this, hostPath)
     return isAbsolute(hostPath) ? resolvePath(hostPath) : undefined
   }
@@ -351,7 +355,8 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     sandboxPolicy: SandboxExecutionPolicy | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Shown> {
-    const policy = sandboxPolicy ?? this.ctx.sandboxPolicy.resolve()
+    const { mode, workspaceRoot } = sandboxPolicy ?? this.ctx.sandboxPolicy.resolve()
+    const policy = { mode, workspace: placeOf(this.presence, workspaceRoot) }
     const path = await fencedPath(this.presence, place, target.displayPath, policy, signal)
     return { path, shown: target.displayPath }
   }
@@ -366,28 +371,6 @@ function guardOf(expected: FsWriteIntent | undefined): WriteGuard {
   return expected.kind === 'createIfAbsent'
     ? { kind: 'absent' }
     : { kind: 'version', version: expected.version }
-}
-
-/** Members that only later hosts' base classes have. */
-interface LaterBase {
-  readByteRange(
-    this: PresenceFileSystem,
-    target: FsTarget,
-    range: { offset: number; length: number },
-    signal?: AbortSignal,
-  ): Promise<Uint8Array>
-  watch(
-    this: PresenceFileSystem,
-    target: FsTarget,
-    changed: (error?: Error) => void,
-    signal: AbortSignal,
-  ): Promise<() => Promise<void>>
-  processPathFromHostPath(this: PresenceFileSystem, hostPath: string): string | undefined
-}
-
-function baseMethod<K extends keyof LaterBase>(name: K): LaterBase[K] | undefined {
-  const method: unknown = Reflect.get(SandboxedFileSystem.prototype, name)
-  return typeof method === 'function' ? (method as LaterBase[K]) : undefined
 }
 
 async function localByteRange(

@@ -25,7 +25,8 @@ export class RemoteTerminalHandle implements SubprocessTerminalHandle {
     return this.#terminal.write(data)
   }
 
-  resize(cols: number, rows: number): void {
+  /** Later hosts only, and they await it. */
+  async resize(cols: number, rows: number): Promise<void> {
     this.#terminal.resize(rows, cols)
   }
 

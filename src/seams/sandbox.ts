@@ -11,6 +11,7 @@ import { sharePresence, type Presence } from '../core/presence.ts'
 import type { Place } from '../places/place.ts'
 import { confinementOf, waysOut } from '../remote/confine.ts'
 import { markConfined } from './confined-argv.ts'
+import type { HostConfine, LaterConfineArguments } from './facts.ts'
 import { UNCONFINED_EXIT, UNCONFINED_SIGNATURE } from './told-failure.ts'
 import { placeOf } from './world.ts'
 
@@ -30,9 +31,13 @@ export default class PresenceSandbox extends LocalSandboxProvider {
    * Not `async` although later hosts await it: the earliest ones take the answer as it is.
    * @throws SandboxUnavailableError when the machine is known to have no means of confinement.
    */
-  override confine(argv: readonly string[], policy: SandboxPolicy): ConfinedArgv {
+  override confine(
+    argv: readonly string[],
+    policy: SandboxPolicy,
+    ...later: LaterConfineArguments
+  ): ConfinedArgv {
     const place = this.placeOf(policy)
-    if (place === undefined) return super.confine(argv, policy)
+    if (place === undefined) return (super.confine as HostConfine).call(this, argv, policy, ...later)
     const machine = this.presence.machine(place.machine)
     const unconfined = this.presence.machines.get(place.machine)?.unconfined === true
     const session = machine.current

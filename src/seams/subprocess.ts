@@ -16,6 +16,7 @@ import type { Place } from '../places/place.ts'
 import { StartError } from '../remote/process/errors.ts'
 import { RemoteProcess } from '../remote/process/remote-process.ts'
 import { confinedPlace } from './confined-argv.ts'
+import { terminalTypeOf } from './facts.ts'
 import { RemoteHandle, type ProcessLike } from './remote-handle.ts'
 import { RemoteTerminal } from '../remote/process/terminal.ts'
 import { RemoteTerminalHandle } from './remote-terminal-handle.ts'
@@ -129,10 +130,4 @@ function refusedProcess(error: Error): ProcessLike {
     terminate: () => undefined,
     awaitGroup: () => Promise.resolve(true),
   }
-}
-
-/** Later hosts say what the terminal is to be; the first ones know only the plainest. */
-function terminalTypeOf(spec: SubprocessTerminalSpawnSpec): string {
-  const type: unknown = Reflect.get(spec, 'terminalType')
-  return typeof type === 'string' ? type : (spec.env?.['TERM'] ?? 'dumb')
 }
