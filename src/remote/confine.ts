@@ -7,8 +7,8 @@ import type { Shell } from './capabilities.ts'
 
 export interface ConfinePolicy {
   readonly mode: 'read-only' | 'workspace-write'
-  /** Canonical workspace folder on the machine. */
-  readonly root: RemotePath
+  /** The workspace folder on the machine; undefined when the session's workspace is elsewhere. */
+  readonly root: RemotePath | undefined
 }
 
 export type Confinement = 'bwrap' | 'unconfined-by-switch' | 'none'
@@ -24,8 +24,8 @@ export function confinementOf(shell: Shell | undefined, unconfined: boolean): Co
  * a private temporary folder; processes outside cannot be seen or signalled.
  */
 export function bwrapArgv(argv: readonly string[], policy: ConfinePolicy): string[] {
-  const writable =
-    policy.mode === 'workspace-write' ? ['--tmpfs', '/tmp', '--bind', policy.root, policy.root] : []
+  const bind = policy.root === undefined ? [] : ['--bind', policy.root, policy.root]
+  const writable = policy.mode === 'workspace-write' ? ['--tmpfs', '/tmp', ...bind] : []
   return [
     'bwrap',
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--unshare-pid', '--proc', '/proc', '--die-with-parent'],

@@ -15,6 +15,7 @@ const CODES: Readonly<Record<FileErrorCode, FsErrorCode>> = {
   exists: 'FS_NOT_OBSERVED',
   'ambiguous-edit': 'FS_AMBIGUOUS_EDIT',
   'edit-not-found': 'FS_EDIT_NOT_FOUND',
+  'sandbox-denied': 'FS_SANDBOX_DENIED',
   io: 'FS_IO_ERROR',
 }
 

@@ -5,14 +5,13 @@
 import type { SubprocessSpawnSpec } from '@deepseek-ai/dsh-subprocess'
 import type { RemotePath } from '../base/remote-path.ts'
 import type { Presence } from '../core/presence.ts'
+import { confinedArgv } from '../core/sandbox-policy.ts'
 import type { Place } from '../places/place.ts'
-import { bwrapArgv, confinementOf, waysOut } from '../remote/confine.ts'
 import type { MachineSession } from '../remote/session.ts'
 import { StartError } from '../remote/process/errors.ts'
 import type { ProcessRequest } from '../remote/process/remote-process.ts'
 import { readConfined } from './confined-argv.ts'
 import { isSearch, translateSearch } from './search-argv.ts'
-import { UnconfinedError } from './told-failure.ts'
 
 /** Variables that name things of the local computer and would mislead a program elsewhere. */
 const LOCAL_VARIABLES = /^(DSH_HOME|DSH_SESSION_JSONL|DSH_WEB_.*)$/
@@ -57,19 +56,7 @@ export async function prepareArgv(
   if (confined.machine !== machine) {
     throw new StartError(`a command confined for ${confined.machine} cannot run here`, 'refused', machine)
   }
-  const unconfined = presence.machines.get(machine)?.unconfined === true
-  switch (confinementOf(session.shell, unconfined)) {
-    case 'bwrap': {
-      // A bind onto a link would bind beside what the link leads to.
-      const root = await presence.files(machine).canonical(confined.policy.root)
-      return bwrapArgv(translated, { ...confined.policy, root })
-    }
-    case 'unconfined-by-switch':
-      return translated
-    case 'none':
-      session.requireShell()
-      throw new UnconfinedError(waysOut(machine), machine)
-  }
+  return confinedArgv(presence, session, translated, confined.policy)
 }
 
 /** Spellings of this machine's mount become the machine's paths; another machine's are refused. */

@@ -2,7 +2,6 @@
  * `ctx.subprocess` for both worlds: the host's local runtime for local folders, and the machine for
  * folders under the mounts. A command of a remote world never starts locally, whatever fails.
  */
-import { PassThrough } from 'node:stream'
 import type { Context } from '@deepseek-ai/cordis'
 import type {
   SubprocessHandle,
@@ -17,10 +16,12 @@ import { StartError } from '../remote/process/errors.ts'
 import { RemoteProcess } from '../remote/process/remote-process.ts'
 import { confinedPlace } from './confined-argv.ts'
 import { terminalTypeOf } from './facts.ts'
-import { RemoteHandle, type ProcessLike } from './remote-handle.ts'
+import { localOnlyAnswer, localOnlyRefusal } from './local-only.ts'
+import { RemoteHandle } from './remote-handle.ts'
 import { RemoteTerminal } from '../remote/process/terminal.ts'
 import { RemoteTerminalHandle } from './remote-terminal-handle.ts'
 import { prepareArgv, remoteEnvironment, requestOf } from './remote-request.ts'
+import { answeredProcess, failedProcess } from './stand-in-process.ts'
 import { toldFailure } from './told-failure.ts'
 import { worldOfFolder } from './world.ts'
 
@@ -55,13 +56,18 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
     try {
       place = this.placeOf(spec)
     } catch (error) {
-      if (toldFailure(error, spec.argv) === undefined) throw error
-      return new RemoteHandle(refusedProcess(error as Error), spec)
+      const told = toldFailure(error, spec.argv)
+      if (told === undefined) throw error
+      return new RemoteHandle(answeredProcess(told, spec.stdio.stderr), spec)
     }
     if (place === undefined) return super.spawn(spec)
     if (spec.signal?.aborted === true) {
       throw new Error(`aborted before spawn: ${String(spec.signal.reason ?? 'aborted')}`)
     }
+    const answer = localOnlyAnswer(spec.argv)
+    if (answer !== undefined) return new RemoteHandle(answeredProcess(answer, spec.stdio.stderr), spec)
+    const refusal = localOnlyRefusal(spec, place.machine)
+    if (refusal !== undefined) return new RemoteHandle(failedProcess(refusal), spec)
     const { presence } = this
     const process = new RemoteProcess(
       presence.machine(place.machine),
@@ -117,17 +123,5 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
       )
     }
     return folder
-  }
-}
-
-/** A process that never was: its failure is all there is to tell. */
-function refusedProcess(error: Error): ProcessLike {
-  return {
-    stdin: undefined,
-    stdout: new PassThrough().end(),
-    stderr: new PassThrough().end(),
-    done: Promise.reject(error),
-    terminate: () => undefined,
-    awaitGroup: () => Promise.resolve(true),
   }
 }

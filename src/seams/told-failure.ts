@@ -4,6 +4,7 @@
  * on standard error. Such a failure is told that way, with an exit code that means the same.
  */
 import { PresenceError, messageOf } from '../base/failure.ts'
+import { UnconfinedError } from '../core/sandbox-policy.ts'
 import { isSearch } from './search-argv.ts'
 
 export const UNCONFINED_SIGNATURE = 'presence: not run without confinement:'
@@ -11,13 +12,6 @@ export const UNCONFINED_SIGNATURE = 'presence: not run without confinement:'
 export const UNCONFINED_EXIT = 126
 /** ripgrep's own code for an error. */
 const SEARCH_FAILED_EXIT = 2
-
-/** The machine cannot confine the command, so it was not run. */
-export class UnconfinedError extends PresenceError {
-  constructor(message: string, machine: string) {
-    super(message, 'refused', { machine })
-  }
-}
 
 export interface ToldFailure {
   readonly exitCode: number

@@ -18,6 +18,8 @@ export type FileErrorCode =
   | 'exists'
   | 'ambiguous-edit'
   | 'edit-not-found'
+  /** The session may not change this file. */
+  | 'sandbox-denied'
   | 'io'
 
 export class FileError extends PresenceError {

@@ -1,0 +1,93 @@
+/**
+ * What a session may change on a machine: the host's three modes applied to remote paths and remote
+ * commands. The file seam, the subprocess seam and our own tools all decide here, so they cannot drift.
+ */
+import { containsPath, parseRemotePath, type RemotePath } from '../base/remote-path.ts'
+import { PresenceError } from '../base/failure.ts'
+import type { Place } from '../places/place.ts'
+import { bwrapArgv, confinementOf, waysOut, type ConfinePolicy } from '../remote/confine.ts'
+import { FileError } from '../remote/files/errors.ts'
+import type { MachineSession } from '../remote/session.ts'
+import type { Presence } from './presence.ts'
+
+export interface SessionPolicy {
+  readonly mode: 'read-only' | 'workspace-write' | 'danger-full-access'
+  /** Where the session works, when that is on a machine. */
+  readonly workspace: Place | undefined
+}
+
+/** The machine cannot confine a command, so it was not run. */
+export class UnconfinedError extends PresenceError {
+  constructor(machine: string) {
+    super(waysOut(machine), 'refused', { machine })
+  }
+}
+
+/**
+ * The path that a change may use now: resolved anew, so that a link swapped since is seen.
+ * @throws FileError `sandbox-denied`.
+ */
+export async function fencedPath(
+  presence: Presence,
+  place: Place,
+  shown: string,
+  policy: SessionPolicy,
+  signal: AbortSignal | undefined,
+): Promise<RemotePath> {
+  const denied = (): FileError =>
+    new FileError(`cannot write "${shown}": file access denied under ${policy.mode} mode`, 'sandbox-denied', {
+      machine: place.machine,
+    })
+  switch (policy.mode) {
+    case 'danger-full-access':
+      return place.path
+    case 'read-only':
+      throw denied()
+    case 'workspace-write': {
+      const path = await presence.files(place.machine).canonical(place.path, { signal, shown })
+      const roots = await writableRoots(presence, place.machine, policy.workspace, signal)
+      if (roots.some((root) => containsPath(root, path))) return path
+      throw denied()
+    }
+  }
+}
+
+/** The workspace, when it is on this machine, and the machine's temporary folders; canonical. */
+async function writableRoots(
+  presence: Presence,
+  machine: string,
+  workspace: Place | undefined,
+  signal: AbortSignal | undefined,
+): Promise<RemotePath[]> {
+  const files = presence.files(machine)
+  const session = await presence.machine(machine).session(signal)
+  const temporary = [...new Set(['/tmp', session.shell?.tmp ?? '/tmp'])].map(parseRemotePath)
+  const roots = [...(workspace?.machine === machine ? [workspace.path] : []), ...temporary]
+  return Promise.all(roots.map((root) => files.canonical(root, { signal })))
+}
+
+/**
+ * The argv that runs a command under a policy on the machine of `session`.
+ * @throws UnconfinedError when the machine has no means and no switch; ChannelError without a shell.
+ */
+export async function confinedArgv(
+  presence: Presence,
+  session: MachineSession,
+  argv: readonly string[],
+  policy: ConfinePolicy,
+): Promise<string[]> {
+  const { machine } = session
+  const shell = session.requireShell()
+  switch (confinementOf(shell, presence.machines.get(machine)?.unconfined === true)) {
+    case 'bwrap': {
+      // A bind onto a link would bind beside what the link leads to.
+      const root =
+        policy.root === undefined ? undefined : await presence.files(machine).canonical(policy.root)
+      return bwrapArgv(argv, { ...policy, root })
+    }
+    case 'unconfined-by-switch':
+      return [...argv]
+    case 'none':
+      throw new UnconfinedError(machine)
+  }
+}

@@ -1,0 +1,286 @@
+/**
+ * The machine below the services under examination: a fresh folder on it, ways to arrange and to look at
+ * what is there without them, and the removal of all of it. Works over SFTP alone, except for links and
+ * processes, which need an account that runs commands.
+ */
+import { randomBytes } from 'node:crypto'
+import { messageOf } from '../base/failure.ts'
+import { childOf, containsPath, nameOf, parentOf, parseRemotePath, type RemotePath } from '../base/remote-path.ts'
+import { quote } from '../base/shell-word.ts'
+import type { Presence } from '../core/presence.ts'
+
+type Session = Awaited<ReturnType<ReturnType<Presence['machine']>['session']>>
+type Sftp = Awaited<ReturnType<Session['sftp']>>
+
+const TYPE_BITS = 0o170000
+const FOLDER_BITS = 0o040000
+/** Milliseconds for removing everything; a machine that takes longer is told to a person. */
+const REMOVAL_MS = 30_000
+
+export interface BenchOptions {
+  readonly presence: Presence
+  readonly machine: string
+  /** Where the fresh folder is made; undefined: the account's home. */
+  readonly base: string | undefined
+}
+
+export class Bench {
+  readonly machine: string
+  /** The folder that was given or chosen. */
+  readonly base: RemotePath
+  /** The fresh folder in it, which bears a name that nothing else has. */
+  readonly folder: RemotePath
+  readonly session: Session
+  /** Everywhere under the sandbox's temporary areas may be written in every workspace. */
+  readonly temporary: readonly RemotePath[]
+  readonly #presence: Presence
+  readonly #home: RemotePath
+  readonly #alsoRemove: RemotePath[] = []
+  readonly #groups: number[] = []
+  readonly #namesBefore: ReadonlySet<string>
+
+  /** Connect, and make the folder. @throws what connecting and making it throw. */
+  static async open(options: BenchOptions, signal: AbortSignal): Promise<Bench> {
+    const { presence, machine } = options
+    const session = await presence.machine(machine).session(signal)
+    const sftp = await session.sftp(signal)
+    const home = parseRemotePath(await sftp.realpath('.', signal))
+    const base = parseRemotePath(await sftp.realpath(parseRemotePath(options.base ?? home), signal))
+    const temporary = await Promise.all(
+      [...new Set(['/tmp', session.shell?.tmp ?? '/tmp'])].map((path) => sftp.realpath(path, signal).catch(() => path)),
+    )
+    const namesBefore = new Set((await entriesOf(sftp, base, signal)).map(({ name }) => name))
+    const folder = childOf(base, `presence-selfcheck-${randomBytes(6).toString('hex')}`)
+    await sftp.makeFolder(folder, 0o700, signal)
+    return new Bench(options, { session, home, base, folder, namesBefore, temporary: temporary.map(parseRemotePath) })
+  }
+
+  private constructor(
+    options: BenchOptions,
+    found: {
+      session: Session
+      home: RemotePath
+      base: RemotePath
+      folder: RemotePath
+      namesBefore: ReadonlySet<string>
+      temporary: readonly RemotePath[]
+    },
+  ) {
+    this.#presence = options.presence
+    this.machine = options.machine
+    this.session = found.session
+    this.base = found.base
+    this.folder = found.folder
+    this.temporary = found.temporary
+    this.#home = found.home
+    this.#namesBefore = found.namesBefore
+  }
+
+  async makeFolder(path: RemotePath): Promise<void> {
+    await (await this.#sftp()).makeFolder(path)
+  }
+
+  /** Make a file, which must not be there yet. */
+  async put(path: RemotePath, content: string | Buffer): Promise<void> {
+    const sftp = await this.#sftp()
+    const handle = await sftp.createExclusively(path, 0o644)
+    await fill(sftp, handle, Buffer.from(content))
+  }
+
+  /** Change a file in place, as another program would: the same inode, no temporary file. */
+  async overwrite(path: RemotePath, content: string | Buffer): Promise<void> {
+    const sftp = await this.#sftp()
+    const handle = await sftp.openForOverwriting(path)
+    await fill(sftp, handle, Buffer.from(content))
+  }
+
+  async bytes(path: RemotePath): Promise<Buffer> {
+    const sftp = await this.#sftp()
+    const handle = await sftp.openForReading(path)
+    try {
+      const chunks: Buffer[] = []
+      for (let at = 0; ;) {
+        const chunk = await sftp.read(handle, at, 32 * 1024)
+        if (chunk.length === 0) return Buffer.concat(chunks)
+        chunks.push(chunk)
+        at += chunk.length
+      }
+    } finally {
+      await sftp.close(handle)
+    }
+  }
+
+  async text(path: RemotePath): Promise<string> {
+    return (await this.bytes(path)).toString('utf8')
+  }
+
+  async names(folder: RemotePath): Promise<string[]> {
+    return (await entriesOf(await this.#sftp(), folder)).map(({ name }) => name).toSorted()
+  }
+
+  async exists(path: RemotePath): Promise<boolean> {
+    return (await this.names(parentOf(path))).includes(nameOf(path))
+  }
+
+  /** Permission bits and whole seconds of the last change, as SFTP tells them. */
+  async attributes(path: RemotePath): Promise<{ readonly mode: number; readonly mtime: number }> {
+    const { mode, mtime } = await (await this.#sftp()).stat(path)
+    return { mode: mode & 0o7777, mtime }
+  }
+
+  async setMode(path: RemotePath, mode: number): Promise<void> {
+    const sftp = await this.#sftp()
+    const handle = await sftp.openForReading(path)
+    try {
+      await sftp.setMode(handle, mode)
+    } finally {
+      await sftp.close(handle)
+    }
+  }
+
+  /** Every path below the fresh folder, relative to it. */
+  async everything(): Promise<string[]> {
+    const paths = await pathsBelow(await this.#sftp(), this.folder)
+    return paths.map(({ path }) => path.slice(this.folder.length + 1)).toSorted()
+  }
+
+  /** Make a symbolic link. @throws ChannelError when the account runs no commands. */
+  async link(path: RemotePath, to: string): Promise<void> {
+    const { status } = await this.#run(`ln -s -- ${quote(to)} ${quote(path)}`)
+    if (status !== 0) throw new Error(`ln -s ended with exit code ${status}`)
+  }
+
+  /** Whether a process of this group is there. @throws ChannelError when the account runs no commands. */
+  async groupLives(group: number): Promise<boolean> {
+    return (await this.#run(`kill -0 -- -${group} 2>/dev/null`)).status === 0
+  }
+
+  /** A process group that must not outlive the checks. */
+  endLater(group: number): void {
+    this.#groups.push(group)
+  }
+
+  /**
+   * A path that no workspace below the fresh folder may write to, on a machine whose temporary areas
+   * every workspace may. It is removed with the rest, should it appear.
+   */
+  outside(name: string): RemotePath {
+    const candidates = [this.folder, this.#home, parseRemotePath('/')]
+    const folder = candidates.find((path) => !this.temporary.some((area) => containsPath(area, path)))
+    const path =
+      folder === this.folder ? childOf(folder, name) : childOf(folder ?? parseRemotePath('/'), `${nameOf(this.folder)}-${name}`)
+    this.#alsoRemove.push(path)
+    return path
+  }
+
+  /**
+   * Remove the fresh folder and everything else that came of it, and end what still runs.
+   * @returns a sentence for each thing that could not be removed.
+   */
+  async clear(): Promise<string[]> {
+    const leftovers: string[] = []
+    const attempt = async (what: string, removal: () => Promise<void>): Promise<void> => {
+      await removal().catch((error: unknown) => {
+        leftovers.push(`${what} may still be on ${this.machine} (${messageOf(error)}): remove it by hand`)
+      })
+    }
+    for (const group of this.#groups) {
+      await attempt(`process group ${group}`, async () => {
+        await this.#run(`kill -KILL -- -${group} 2>/dev/null`)
+      })
+    }
+    for (const path of [this.folder, ...this.#alsoRemove]) {
+      await attempt(path, async () => {
+        const signal = AbortSignal.timeout(REMOVAL_MS)
+        const sftp = await this.#sftp(signal)
+        if (await this.exists(path)) await removeTree(sftp, path, signal)
+      })
+    }
+    return leftovers
+  }
+
+  /** What of these checks is on the machine after it was cleared: a sentence each. */
+  async remains(): Promise<string[]> {
+    const remains: string[] = []
+    for (const path of [this.folder, ...this.#alsoRemove]) {
+      if (await this.exists(path)) remains.push(`${path} is still there`)
+    }
+    for (const name of await this.names(this.base)) {
+      // Others may work in that folder at the same time: only names of ours are ours.
+      if (!this.#namesBefore.has(name) && /presence/i.test(name)) {
+        const path = childOf(this.base, name)
+        if (path !== this.folder && !this.#alsoRemove.includes(path)) remains.push(`${path} has appeared`)
+      }
+    }
+    for (const group of this.#groups) {
+      if (await this.groupLives(group)) remains.push(`process group ${group} still runs`)
+    }
+    return remains
+  }
+
+  /** Asked for anew each time: a link that breaks during a check is made again for the next. */
+  async #sftp(signal?: AbortSignal): Promise<Sftp> {
+    return (await this.#presence.machine(this.machine).session(signal)).sftp(signal)
+  }
+
+  async #run(script: string): Promise<{ readonly status: number }> {
+    const session = await this.#presence.machine(this.machine).session()
+    session.requireShell()
+    return (await session.helper()).run(script)
+  }
+}
+
+interface Entry {
+  readonly name: string
+  readonly folder: boolean
+}
+
+async function entriesOf(sftp: Sftp, folder: RemotePath, signal?: AbortSignal): Promise<Entry[]> {
+  const handle = await sftp.openFolder(folder, signal)
+  try {
+    const entries: Entry[] = []
+    for (;;) {
+      const batch = await sftp.readFolder(handle, signal)
+      if (batch === undefined) return entries
+      for (const { name, attributes } of batch) {
+        if (name === '.' || name === '..') continue
+        entries.push({ name, folder: (attributes.mode & TYPE_BITS) === FOLDER_BITS })
+      }
+    }
+  } finally {
+    await sftp.close(handle)
+  }
+}
+
+/** Parents before what is in them; links are not followed. */
+async function pathsBelow(
+  sftp: Sftp,
+  folder: RemotePath,
+  signal?: AbortSignal,
+): Promise<{ readonly path: RemotePath; readonly folder: boolean }[]> {
+  const found: { path: RemotePath; folder: boolean }[] = []
+  for (const entry of await entriesOf(sftp, folder, signal)) {
+    const path = childOf(folder, entry.name)
+    found.push({ path, folder: entry.folder })
+    if (entry.folder) found.push(...(await pathsBelow(sftp, path, signal)))
+  }
+  return found
+}
+
+async function removeTree(sftp: Sftp, path: RemotePath, signal: AbortSignal): Promise<void> {
+  const itself = (await entriesOf(sftp, parentOf(path), signal)).find(({ name }) => name === nameOf(path))
+  const below = itself?.folder === true ? await pathsBelow(sftp, path, signal) : []
+  for (const entry of [{ path, folder: itself?.folder === true }, ...below].toReversed()) {
+    await (entry.folder ? sftp.removeFolder(entry.path, signal) : sftp.removeFile(entry.path, signal))
+  }
+}
+
+async function fill(sftp: Sftp, handle: Awaited<ReturnType<Sftp['createExclusively']>>, content: Buffer): Promise<void> {
+  try {
+    for (let at = 0; at < content.length; at += 32 * 1024) {
+      await sftp.write(handle, at, content.subarray(at, at + 32 * 1024))
+    }
+  } finally {
+    await sftp.close(handle)
+  }
+}
