@@ -31,12 +31,15 @@ import { isPlaceKey, placeKey, placeOfKey, type Place } from '../places/place.ts
 import type { Shown } from '../remote/files/read.ts'
 import type { CallOptions, WriteGuard } from '../remote/files/remote-files.ts'
 import { watchPath } from '../remote/files/watch.ts'
-import { inHostTerms, toFsError } from './errors.ts'
+import { inHostTerms, toFsError } from '../host/errors.ts'
 import { hostMethod, type LaterFileSystem } from './facts.ts'
 import { placeOf, worldOf } from './world.ts'
 
 /** Key of a path that is nowhere: absent in every respect, and equal to no file's. */
 const NOWHERE = 'presence-nowhere:'
+
+/** What is known of a session's folder while its machine cannot be asked. */
+const UNREACHABLE_FOLDER = { type: 'directory', version: FsVersion('unreachable') } as const
 
 export default class PresenceFileSystem extends SandboxedFileSystem {
   static override inject = ['sandboxPolicy']
@@ -109,11 +112,14 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     const { place } = world
     return inHostTerms(async () => {
       const file = { path: place.path, shown: this.presence.mounts.format(place) }
-      const stat = await this.presence
-        .files(place.machine)
-        .stat(file, { ...this.options(signal), follow: false })
-      if (stat === undefined) return undefined
-      return { type: stat.type, size: stat.size, version: FsVersion(stat.version) }
+      const looked = async (): Promise<FsPathInfo | undefined> => {
+        const stat = await this.presence
+          .files(place.machine)
+          .stat(file, { ...this.options(signal), follow: false })
+        if (stat === undefined) return undefined
+        return { type: stat.type, size: stat.size, version: FsVersion(stat.version) }
+      }
+      return this.orKnownFolder(place, looked, UNREACHABLE_FOLDER)
     })
   }
 
@@ -281,43 +287,49 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     return { signal, hurry: currentSession()?.phase === 'step' ? 'when-due' : 'now' }
   }
 
-  private async canonical(place: Place, signal: AbortSignal | undefined): Promise<Place['path']> {
-    try {
-      const shown = this.presence.mounts.format(place)
-      return await this.presence
-        .files(place.machine)
-        .canonical(place.path, { ...this.options(signal), shown })
-    } catch (error) {
-      if (this.isUnreachableRoot(place, error)) return place.path
-      throw error
-    }
+  private canonical(place: Place, signal: AbortSignal | undefined): Promise<Place['path']> {
+    const shown = this.presence.mounts.format(place)
+    const ask = (): Promise<Place['path']> =>
+      this.presence.files(place.machine).canonical(place.path, { ...this.options(signal), shown })
+    return this.orKnownFolder(place, ask, place.path)
   }
 
-  private async remoteStat(
+  private remoteStat(
     place: Place,
     target: FsTarget,
     signal: AbortSignal | undefined,
   ): Promise<FsInfo | undefined> {
-    try {
+    const looked = async (): Promise<FsInfo | undefined> => {
       const stat = await this.presence.files(place.machine).stat(shown(place, target), this.options(signal))
       if (stat === undefined) return undefined
       const type = stat.type === 'symlink' ? 'other' : stat.type
       return { type, size: stat.size, version: FsVersion(stat.version) }
+    }
+    return this.orKnownFolder(place, looked, UNREACHABLE_FOLDER)
+  }
+
+  /**
+   * A session's own folder is known to be one while its machine cannot be asked: later hosts look at it
+   * before every turn and would refuse even to talk otherwise.
+   */
+  private async orKnownFolder<T>(place: Place, ask: () => Promise<T>, known: T): Promise<T> {
+    try {
+      return await ask()
     } catch (error) {
-      if (this.isUnreachableRoot(place, error))
-        return { type: 'directory', version: FsVersion('unreachable') }
+      const unreachable =
+        error instanceof PresenceError &&
+        error.family !== 'cancelled' &&
+        this.presence.machine(place.machine).current === undefined
+      if (unreachable && this.isKnownFolder(place)) return known
       throw error
     }
   }
 
-  /**
-   * A workspace's own folder is known to be one while its machine cannot be asked: later hosts look at it
-   * before every turn and would refuse even to talk otherwise.
-   */
-  private isUnreachableRoot(place: Place, error: unknown): boolean {
-    const unreachable =
-      error instanceof PresenceError && this.presence.machine(place.machine).current === undefined
-    return unreachable && this.presence.workspaces.find(place) !== undefined
+  private isKnownFolder(place: Place): boolean {
+    if (place.path === '/' || this.presence.workspaces.find(place) !== undefined) return true
+    const cwd = currentSession()?.cwd
+    const own = cwd === undefined ? null : this.presence.mounts.parse(cwd)
+    return own !== null && own.machine === place.machine && own.path === place.path
   }
 
   private async remoteList(
