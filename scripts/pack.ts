@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { build } from './build.ts'
+import { bundleDependencies } from './bundled-dependencies.ts'
 import { program, readJson, ROOT, toolEnvironment } from './project/checkout.ts'
 import { run } from './project/children.ts'
 
@@ -30,7 +31,8 @@ export async function pack(): Promise<string> {
       if (file === BUILT || !existsSync(join(ROOT, file))) continue
       await cp(join(ROOT, file), join(staging, file), { recursive: true })
     }
-    const staged = { ...manifest, version: developmentVersion(manifest.version) }
+    const bundledDependencies = await bundleDependencies(ROOT, staging)
+    const staged = { ...manifest, version: developmentVersion(manifest.version), bundledDependencies }
     for (const field of CHECKOUT_ONLY) delete staged[field]
     await writeFile(join(staging, 'package.json'), `${JSON.stringify(staged, null, 2)}\n`)
     return await tarballOf(staging)
@@ -53,7 +55,9 @@ function developmentVersion(release: string): string {
 }
 
 async function tarballOf(staging: string): Promise<string> {
-  const packed = await run([...program('pnpm'), 'pack', '--json', '--pack-destination', staging], {
+  // Dependencies are bundled only from a flat node_modules, which the staging folder has.
+  const flat = '--config.node-linker=hoisted'
+  const packed = await run([...program('pnpm'), 'pack', flat, '--json', '--pack-destination', staging], {
     cwd: staging,
     env: toolEnvironment(),
   })

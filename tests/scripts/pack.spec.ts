@@ -32,9 +32,15 @@ describe('pack', () => {
 
   it('holds nothing of the checkout: no sources, tests or development dependencies', () => {
     expect(files.filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.d.ts'))).toEqual([])
-    expect(files.filter((file) => /^package\/(scripts|tests|samples|node_modules)\//.test(file))).toEqual([])
+    expect(files.filter((file) => /^package\/(scripts|tests|samples)\//.test(file))).toEqual([])
     expect(packed).not.toHaveProperty('devDependencies')
     expect(packed).not.toHaveProperty('scripts')
+  })
+
+  it('holds what it needs at run time, so that no registry is asked for it', () => {
+    const bundled = (packed as { bundledDependencies?: string[] }).bundledDependencies ?? []
+    expect(bundled).toEqual(expect.arrayContaining(Object.keys(packed['dependencies'] as object)))
+    for (const name of bundled) expect(files).toContain(`package/node_modules/${name}/package.json`)
   })
 
   it('has a version of its own that sorts before the release, and leaves the checkout alone', async () => {
