@@ -5,7 +5,14 @@
  */
 import { randomBytes } from 'node:crypto'
 import { messageOf } from '../base/failure.ts'
-import { childOf, containsPath, nameOf, parentOf, parseRemotePath, type RemotePath } from '../base/remote-path.ts'
+import {
+  childOf,
+  containsPath,
+  nameOf,
+  parentOf,
+  parseRemotePath,
+  type RemotePath,
+} from '../base/remote-path.ts'
 import { quote } from '../base/shell-word.ts'
 import type { Presence } from '../core/presence.ts'
 
@@ -45,14 +52,18 @@ export class Bench {
     const session = await presence.machine(machine).session(signal)
     const sftp = await session.sftp(signal)
     const home = parseRemotePath(await sftp.realpath('.', signal))
-    const base = parseRemotePath(await sftp.realpath(parseRemotePath(options.base ?? home), signal))
-    const temporary = await Promise.all(
-      [...new Set(['/tmp', session.shell?.tmp ?? '/tmp'])].map((path) => sftp.realpath(path, signal).catch(() => path)),
-    )
-    const namesBefore = new Set((await entriesOf(sftp, base, signal)).map(({ name }) => name))
+    const canonical = (path: string): Promise<RemotePath> =>
+      presence.files(machine).canonical(parseRemotePath(path), { signal })
+    const base = await canonical(options.base ?? home)
+    const temporary = await Promise.all(['/tmp', session.shell?.tmp ?? '/tmp'].map(canonical))
     const folder = childOf(base, `presence-selfcheck-${randomBytes(6).toString('hex')}`)
-    await sftp.makeFolder(folder, 0o700, signal)
-    return new Bench(options, { session, home, base, folder, namesBefore, temporary: temporary.map(parseRemotePath) })
+    try {
+      const namesBefore = new Set((await entriesOf(sftp, base, signal)).map(({ name }) => name))
+      await sftp.makeFolder(folder, 0o700, signal)
+      return new Bench(options, { session, home, base, folder, namesBefore, temporary })
+    } catch (error) {
+      throw new Error(`no folder can be made in ${base}: ${messageOf(error)}`, { cause: error })
+    }
   }
 
   private constructor(
@@ -152,7 +163,7 @@ export class Bench {
 
   /** Whether a process of this group is there. @throws ChannelError when the account runs no commands. */
   async groupLives(group: number): Promise<boolean> {
-    return (await this.#run(`kill -0 -- -${group} 2>/dev/null`)).status === 0
+    return (await this.#run(signalGroup('0', group))).status === 0
   }
 
   /** A process group that must not outlive the checks. */
@@ -167,8 +178,8 @@ export class Bench {
   outside(name: string): RemotePath {
     const candidates = [this.folder, this.#home, parseRemotePath('/')]
     const folder = candidates.find((path) => !this.temporary.some((area) => containsPath(area, path)))
-    const path =
-      folder === this.folder ? childOf(folder, name) : childOf(folder ?? parseRemotePath('/'), `${nameOf(this.folder)}-${name}`)
+    if (folder === this.folder) return childOf(folder, name)
+    const path = childOf(folder ?? parseRemotePath('/'), `${nameOf(this.folder)}-${name}`)
     this.#alsoRemove.push(path)
     return path
   }
@@ -186,7 +197,7 @@ export class Bench {
     }
     for (const group of this.#groups) {
       await attempt(`process group ${group}`, async () => {
-        await this.#run(`kill -KILL -- -${group} 2>/dev/null`)
+        await this.#run(signalGroup('KILL', group))
       })
     }
     for (const path of [this.folder, ...this.#alsoRemove]) {
@@ -228,6 +239,12 @@ export class Bench {
     session.requireShell()
     return (await session.helper()).run(script)
   }
+}
+
+/** Shells differ in whether a group needs, or takes, the mark that options are over. */
+function signalGroup(signal: '0' | 'KILL', group: number): string {
+  const kill = `kill -s ${signal}`
+  return `${kill} -- -${group} 2>/dev/null || ${kill} -${group} 2>/dev/null`
 }
 
 interface Entry {
@@ -275,7 +292,11 @@ async function removeTree(sftp: Sftp, path: RemotePath, signal: AbortSignal): Pr
   }
 }
 
-async function fill(sftp: Sftp, handle: Awaited<ReturnType<Sftp['createExclusively']>>, content: Buffer): Promise<void> {
+async function fill(
+  sftp: Sftp,
+  handle: Awaited<ReturnType<Sftp['createExclusively']>>,
+  content: Buffer,
+): Promise<void> {
   try {
     for (let at = 0; at < content.length; at += 32 * 1024) {
       await sftp.write(handle, at, content.subarray(at, at + 32 * 1024))

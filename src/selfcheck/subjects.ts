@@ -1,11 +1,11 @@
 /**
- * The services under examination as bare instances: objects with the classes' methods and the fields
- * that their constructors would have filled, but never constructed, so that nothing is registered and
- * the host's own services stay as they are.
+ * The services under examination as bare instances: of the very classes that the host's rows use, but
+ * made in a context that has no registry, no events and no effects. So nothing is registered, the host's
+ * own services stay as they are, and there is nothing to dispose of.
  */
 import { tmpdir } from 'node:os'
+import type { Context } from '@deepseek-ai/cordis'
 import type { SandboxExecutionPolicy } from '@deepseek-ai/dsh-sandbox'
-import type { Presence } from '../core/presence.ts'
 import PresenceFileSystem from '../seams/fs.ts'
 import PresenceSandbox from '../seams/sandbox.ts'
 import PresenceSubprocess from '../seams/subprocess.ts'
@@ -16,35 +16,28 @@ export interface Subjects {
   readonly sandbox: PresenceSandbox
 }
 
-const DIFF_LIMIT_BYTES = 1024 * 1024
-
-/** The policy of calls that bring none of their own: everything a check needs to do, it may do. */
+/** The policy of calls that bring none of their own: what a check needs to do, it may do. */
 const UNFENCED: SandboxExecutionPolicy = { mode: 'danger-full-access', workspaceRoot: tmpdir() }
 
-export function bareSubjects(presence: Presence): Subjects {
+/** `ctx` must have shared its Presence already: the instances use the same one, and keep no hold of it. */
+export function bareSubjects(ctx: Context): Subjects {
+  const bare = bareContext(ctx)
   return {
-    fs: bare(PresenceFileSystem.prototype, {
-      presence,
-      diffLimit: DIFF_LIMIT_BYTES,
-      ctx: { sandboxPolicy: { resolve: () => UNFENCED } },
-      // Fields of the host's base classes.
-      defaultMode: UNFENCED.mode,
-      config: { cwd: tmpdir(), diffBasisMaxBytes: DIFF_LIMIT_BYTES },
-      internals: {},
-      locks: new Map(),
-    }),
-    subprocess: bare(PresenceSubprocess.prototype, {
-      presence,
-      running: new Set(),
-      // Fields of the host's base class.
-      live: new Set(),
-      terminals: new Set(),
-      internals: {},
-    }),
-    sandbox: bare(PresenceSandbox.prototype, { presence }),
+    fs: new PresenceFileSystem(bare, PresenceFileSystem.Config({ cwd: tmpdir() })),
+    subprocess: new PresenceSubprocess(bare),
+    sandbox: new PresenceSandbox(bare, PresenceSandbox.Config({})),
   }
 }
 
-function bare<Service extends object>(prototype: Service, fields: object): Service {
-  return Object.assign(Object.create(prototype) as Service, fields)
+function bareContext({ root, logger }: Context): Context {
+  const nothing = (): void => undefined
+  const bare = {
+    root,
+    logger,
+    reflect: { provide: nothing },
+    effect: nothing,
+    on: nothing,
+    sandboxPolicy: { defaultMode: UNFENCED.mode, resolve: () => UNFENCED },
+  }
+  return bare as unknown as Context
 }
