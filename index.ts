@@ -1,6 +1,6 @@
 /**
- * The host half of Presence as one plugin: the panel, what the model is told, and connections that are
- * ready before they are needed. The seams are rows of their own (see cordis.patch.yml).
+ * The host half of Presence as one plugin: the panel, our tools, what the model is told, and connections
+ * that are ready before they are needed. The seams are rows of their own (see cordis.patch.yml).
  */
 import { createRequire } from 'node:module'
 import type { Context } from '@deepseek-ai/cordis'
@@ -13,6 +13,7 @@ import { WorkspaceService, type HostRegistry } from './src/core/workspaces.ts'
 import type { HostContext } from './src/panel/host.ts'
 import { panelPortOf } from './src/panel/presence-port.ts'
 import { registerPanel } from './src/panel/register.ts'
+import { registerTools } from './src/tools/register.ts'
 
 const { version } = createRequire(import.meta.url)('dsh-presence/package.json') as { version: string }
 
@@ -32,4 +33,5 @@ export function apply(ctx: Context): void {
     })
   })
   ctx.inject(['agents'], (scope) => warmUp(scope, presence))
+  ctx.inject(['agents', 'tools', 'sandboxPolicy'], (scope) => registerTools(scope, presence))
 }

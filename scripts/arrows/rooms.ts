@@ -48,8 +48,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packageTypes: ['@deepseek-ai/dsh-*'],
     because: 'the one service that joins the rooms below for those above',
   },
+  host: {
+    rooms: ['base', 'remote/files/errors'],
+    packages: ['@deepseek-ai/dsh-*'],
+    because: "the host's own vocabulary for what both its seams and our tools must say",
+  },
   seams: {
-    rooms: ['base', 'places', 'core', 'remote', 'ssh/errors'],
+    rooms: ['base', 'places', 'core', 'host', 'remote', 'ssh/errors'],
     types: ['ssh'],
     packages: ['node:*', '@deepseek-ai/cordis', '@deepseek-ai/dsh-*'],
     because:
@@ -60,9 +65,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       'base',
       'places',
       'core',
+      'host',
       'remote/confine',
-      'remote/files/errors',
-      'remote/process/errors',
+      'remote/files',
+      'remote/process/output',
+      'remote/search',
       'ssh/errors',
     ],
     types: ['remote', 'ssh'],

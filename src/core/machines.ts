@@ -8,7 +8,7 @@ import { homedir, userInfo } from 'node:os'
 import { parse } from 'yaml'
 import { messageOf, systemCode } from '../base/failure.ts'
 import { listAliases } from '../ssh/config/aliases.ts'
-import { resolveSettings } from '../ssh/config/resolve.ts'
+import { previewSettings, resolveSettings } from '../ssh/config/resolve.ts'
 import type { ConfigSources, MachineSettings } from '../ssh/config/settings.ts'
 import { ConnectError } from '../ssh/errors.ts'
 import { parseMachineEntry, settingsOfEntry, type MachineEntry } from './machine-entry.ts'
@@ -67,10 +67,23 @@ export class Machines {
     if (!this.isMachine(name)) throw unknownMachine(name)
     const entry = this.#snapshot.entries.get(name)
     if (entry === undefined) return resolveSettings(name, this.#sources, signal)
-    // An entry without an address of its own adds to the alias of the same name.
-    const alias = entry.alias ?? (entry.host === undefined ? name : undefined)
+    const alias = aliasOf(name, entry)
     const base = alias === undefined ? undefined : await resolveSettings(alias, this.#sources, signal)
-    return settingsOfEntry(name, entry, base, { home: homedir(), user: userInfo().username })
+    return settingsOfEntry(name, entry, base, localUser())
+  }
+
+  /**
+   * What the settings are as far as files tell, for showing: nothing is run for it, so what a command of
+   * the configuration decides is left out.
+   * @throws ConnectError `unknown-machine`, `bad-config`.
+   */
+  async preview(name: string): Promise<MachineSettings> {
+    if (!this.isMachine(name)) throw unknownMachine(name)
+    const entry = this.#snapshot.entries.get(name)
+    if (entry === undefined) return previewSettings(name, this.#sources)
+    const alias = aliasOf(name, entry)
+    const base = alias === undefined ? undefined : await previewSettings(alias, this.#sources)
+    return settingsOfEntry(name, entry, base, localUser())
   }
 
   #fresh(atOnce = false): Snapshot {
@@ -95,6 +108,15 @@ export class Machines {
     }
     return { machines, entries, warnings, files, stamp }
   }
+}
+
+/** An entry without an address of its own adds to the alias of the same name. */
+function aliasOf(name: string, entry: MachineEntry): string | undefined {
+  return entry.alias ?? (entry.host === undefined ? name : undefined)
+}
+
+function localUser(): { readonly home: string; readonly user: string } {
+  return { home: homedir(), user: userInfo().username }
 }
 
 export function unknownMachine(name: string): ConnectError {

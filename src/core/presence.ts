@@ -22,12 +22,19 @@ import { NOBODY } from '../ssh/questions.ts'
 import { followSessions } from './current-session.ts'
 import { Machines, unknownMachine } from './machines.ts'
 
+/** The services of the host that have to be ours before a session on a machine acts on that machine. */
+export const SEAMS = ['fs', 'subprocess', 'sandbox'] as const
+
+export type Seam = (typeof SEAMS)[number]
+
 export class Presence {
   readonly home: PresenceHome
   readonly machines: Machines
   readonly mounts: Mounts
   readonly workspaces: WorkspaceStore
   readonly warnings: string[] = []
+  /** The seams that are loaded now; in tools-only mode none. */
+  readonly seams = new Set<Seam>()
   readonly #localPlaces: LocalPlaces
   readonly #pool: ConnectionPool
   readonly #open = new Map<string, { readonly machine: Machine; readonly files: RemoteFiles }>()
@@ -103,16 +110,19 @@ const shared = new WeakMap<object, Shared>()
 /**
  * The Presence of this host process, made by the first row that asks and closed with the last one.
  * The rows may activate in any order, so none of them can own it alone.
+ * @param seam - the service of the host that the asking row replaces, if it does.
  */
-export function sharePresence(ctx: Context): Presence {
+export function sharePresence(ctx: Context, seam?: Seam): Presence {
   const root = ctx.root
   const existing = shared.get(root)
   const entry = existing ?? { presence: new Presence(), users: 0 }
   if (existing === undefined) shared.set(root, entry)
   ctx.effect(() => {
     entry.users += 1
+    if (seam !== undefined) entry.presence.seams.add(seam)
     return () => {
       entry.users -= 1
+      if (seam !== undefined) entry.presence.seams.delete(seam)
       if (entry.users > 0) return
       shared.delete(root)
       entry.presence.close()

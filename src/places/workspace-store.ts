@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Emitter } from '../base/emitter.ts'
 import { messageOf, systemCode } from '../base/failure.ts'
 import { parseRemotePath } from '../base/remote-path.ts'
 import { placeTitle, type Place } from './place.ts'
@@ -21,6 +22,8 @@ interface Content {
 const EMPTY: Content = { workspaces: [], active: undefined }
 
 export class WorkspaceStore {
+  /** Something in the record is another than before. */
+  readonly changed = new Emitter<void>()
   readonly #file: string
   readonly #mounts: Mounts
   readonly #warn: (text: string) => void
@@ -49,7 +52,10 @@ export class WorkspaceStore {
     return this.#content.workspaces.find((record) => same(record, place))
   }
 
-  /** The current workspace: the default of tools in sessions that are in none. */
+  /**
+   * The current workspace: the default of our tools in sessions that are in none. A person chose it;
+   * making a workspace does not, since it would change what local sessions can do.
+   */
   get active(): WorkspaceRecord | undefined {
     const { active } = this.#content
     return active === undefined ? undefined : this.find(active)
@@ -61,7 +67,7 @@ export class WorkspaceStore {
     this.makeMarker(place)
     if (existing !== undefined) return existing
     const record: WorkspaceRecord = { machine: place.machine, path: place.path, title }
-    this.#save({ workspaces: [...this.#content.workspaces, record], active: this.#content.active ?? place })
+    this.#save({ ...this.#content, workspaces: [...this.#content.workspaces, record] })
     return record
   }
 
@@ -142,6 +148,7 @@ export class WorkspaceStore {
     writeFileSync(temporary, `${JSON.stringify(document, undefined, 2)}\n`, { mode: 0o600 })
     renameSync(temporary, this.#file)
     this.#content = content
+    this.changed.emit()
   }
 }
 

@@ -51,7 +51,7 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
 
   constructor(ctx: Context, config: Config) {
     super(ctx, config)
-    this.presence = sharePresence(ctx)
+    this.presence = sharePresence(ctx, 'fs')
     this.presenceDiffLimit = (config as { diffBasisMaxBytes?: number }).diffBasisMaxBytes ?? 10 * 1024 * 1024
   }
 
@@ -224,7 +224,11 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
       (place) =>
         inHostTerms(async () => {
           const file = await this.fenced(place, target, sandboxPolicy, signal)
-          const outcome = await this.presence.files(place.machine).edit(file, edit, expected?.version, signal)
+          const { oldString, newString, replaceAll } = edit
+          const asked = { oldString, newString, matches: replaceAll ? ('any' as const) : 1 }
+          const outcome = await this.presence
+            .files(place.machine)
+            .edit(file, asked, expected?.version, signal)
           return { version: FsVersion(outcome.version), before: outcome.before ?? '', after: outcome.after }
         }),
       () => super.editText(target, edit, expected, signal, sandboxPolicy),

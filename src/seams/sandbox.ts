@@ -24,7 +24,7 @@ export default class PresenceSandbox extends LocalSandboxProvider {
 
   constructor(ctx: Context, config: Config) {
     super(ctx, config)
-    this.presence = sharePresence(ctx)
+    this.presence = sharePresence(ctx, 'sandbox')
   }
 
   /**

@@ -37,7 +37,7 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
 
   constructor(ctx: Context) {
     super(ctx)
-    this.presence = sharePresence(ctx)
+    this.presence = sharePresence(ctx, 'subprocess')
     ctx.effect(
       () => async () => {
         const running = [...this.presenceProcesses]

@@ -43,7 +43,7 @@ const six = [
 
 describe('a remote workspace in the web profile', () => {
   it('stands in the host’s own list, recognisably remote', async () => {
-    expect(workspace).toMatchObject({ host: 'demo', path: project, title: `demo:${project}`, active: true })
+    expect(workspace).toMatchObject({ host: 'demo', path: project, title: `demo:${project}`, active: false })
     const list = await web.rpc<{ items: { path: string; title: string }[] }>('workspace.list', {})
     expect(list.items.map(({ path, title }) => ({ path, title }))).toContainEqual({
       path: workspace.marker,

@@ -34,7 +34,9 @@ const app = { machine: 'demo', path: parseRemotePath('/srv/app') }
 const sub = { machine: 'demo', path: parseRemotePath('/srv/app/sub') }
 
 it('keeps workspaces over a restart and makes their markers again', () => {
-  open().add(app, 'My app')
+  const store = open()
+  store.add(app, 'My app')
+  store.activate(app)
   rmSync(join(folder, 'mounts'), { recursive: true })
   const again = open()
   expect(again.list()).toEqual([{ ...app, title: 'My app' }])
@@ -47,6 +49,18 @@ it('answers the same record for the same place', () => {
   store.add(app, 'first')
   expect(store.add(app, 'second').title).toBe('first')
   expect(store.list()).toHaveLength(1)
+})
+
+it('makes nothing current that nobody chose', () => {
+  const store = open()
+  let changes = 0
+  store.changed.on(() => (changes += 1))
+  store.add(app, 'app')
+  expect([store.active, changes]).toEqual([undefined, 1])
+  store.activate(app)
+  expect([store.active?.path, changes]).toEqual(['/srv/app', 2])
+  store.remove(app)
+  expect([store.active, changes]).toEqual([undefined, 3])
 })
 
 it('removes only empty marker folders that no other workspace needs', () => {

@@ -334,7 +334,7 @@ describe('editing', () => {
   ): Parameters<Rig['files']['edit']>[1] => ({
     oldString,
     newString,
-    replaceAll,
+    matches: replaceAll ? 'any' : 1,
   })
 
   it('replaces literally, keeps line ends, and answers both texts', async () => {

@@ -66,12 +66,26 @@ export function withLineEnds(text: string, lineEnd: LineEnd): string {
 export interface LiteralEdit {
   readonly oldString: string
   readonly newString: string
-  readonly replaceAll: boolean
+  /** How many matches there must be; all of them are replaced. */
+  readonly matches: number | 'any'
+}
+
+/** The text to replace occurs, but not as often as it has to. Each caller has advice of its own. */
+export class MatchCountError extends FileError {
+  readonly found: number
+
+  constructor(shown: string, found: number) {
+    super(
+      `old_string matched ${found} times in "${shown}"; provide a more specific old_string or set replace_all to true`,
+      'ambiguous-edit',
+    )
+    this.found = found
+  }
 }
 
 /**
  * Replace a literal text in LF-normalised content.
- * @throws FileError `edit-not-found` or `ambiguous-edit`.
+ * @throws FileError `edit-not-found`; MatchCountError.
  */
 export function applyEdit(content: string, edit: LiteralEdit, shown: string): string {
   const wanted = withUnixLineEnds(edit.oldString)
@@ -79,11 +93,6 @@ export function applyEdit(content: string, edit: LiteralEdit, shown: string): st
   const parts = content.split(wanted)
   const matches = parts.length - 1
   if (matches === 0) throw new FileError(`old_string was not found in "${shown}"`, 'edit-not-found')
-  if (matches > 1 && !edit.replaceAll) {
-    throw new FileError(
-      `old_string matched ${matches} times in "${shown}"; provide a more specific old_string or set replace_all to true`,
-      'ambiguous-edit',
-    )
-  }
+  if (edit.matches !== 'any' && matches !== edit.matches) throw new MatchCountError(shown, matches)
   return parts.join(withUnixLineEnds(edit.newString))
 }

@@ -1,0 +1,22 @@
+/** Keeping what the model reads within bounds, and saying so. */
+
+/** Characters of one line that are shown. */
+const LONGEST_LINE = 2000
+
+export function boundedLine(line: string): string {
+  return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)}… (${line.length} characters)`
+}
+
+/** Head and tail of a text whose middle is left out. */
+export function boundedText(text: string, most: number): { readonly text: string; readonly cut: boolean } {
+  if (text.length <= most) return { text, cut: false }
+  const half = Math.floor(most / 2)
+  return {
+    text: `${text.slice(0, half)}\n… ${text.length - 2 * half} characters left out …\n${text.slice(-half)}`,
+    cut: true,
+  }
+}
+
+export function textBlock(text: string): { type: 'text'; text: string }[] {
+  return [{ type: 'text', text }]
+}

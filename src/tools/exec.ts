@@ -1,0 +1,123 @@
+/** `presence_exec`: one command on a machine, under the session's sandbox mode. */
+import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
+import { startCommand } from '../core/commands.ts'
+import { inHostTerms } from '../host/errors.ts'
+import { boundedText, textBlock } from './bounded.ts'
+import { collect } from './collect.ts'
+import type { ToolDeps } from './deps.ts'
+import { HOST_PARAMETER } from './parameters.ts'
+import { PERMISSION_PARAMETERS, policyFor } from './permission.ts'
+import { shownPlace, targetOf } from './target.ts'
+import { deniedNote } from './denial.ts'
+
+const DEFAULT_SECONDS = 60
+const MOST_SECONDS = 600
+const GRACE_MS = 3000
+const MOST_BYTES = 64_000
+const SPILL_BYTES = 64 * 1024 * 1024
+const SHOWN_CHARACTERS = 30_000
+
+export function execTool({ ctx, presence }: ToolDeps): ToolDefinition {
+  return defineTool({
+    name: 'presence_exec',
+    description:
+      'Run one shell command on a remote machine and wait for it. Its input is empty. Output is cut in the middle when it is long. For programs that ask questions use presence_terminal.',
+    parameters: {
+      host: HOST_PARAMETER,
+      command: {
+        type: 'string',
+        required: true,
+        description: 'Command for bash (or sh where there is no bash).',
+      },
+      workdir: { type: 'string', description: 'Folder to run in; default: the workspace.' },
+      timeout_seconds: {
+        type: 'number',
+        description: `The command is ended after this. Default ${DEFAULT_SECONDS}, at most ${MOST_SECONDS}.`,
+      },
+      ...PERMISSION_PARAMETERS,
+    },
+    output: {
+      schema: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          place: { type: 'string', required: true },
+          exit: { type: 'string', required: true },
+          exitCode: { required: true, oneOf: [{ type: 'integer' }, { type: 'null' }] },
+          stdout: { type: 'string', required: true },
+          stderr: { type: 'string', required: true },
+          note: { type: 'string', required: true },
+        },
+      },
+      render: (_args, value) => {
+        const parts = [
+          `${value.place} (${value.exit})`,
+          value.stdout === '' ? '' : value.stdout.replace(/\n$/, ''),
+          value.stderr === '' ? '' : `[stderr]\n${value.stderr.replace(/\n$/, '')}`,
+          value.note,
+        ]
+        return textBlock(parts.filter((part) => part !== '').join('\n'))
+      },
+      presentationMeta: (_args, value) => ({
+        output: `${value.stdout}${value.stderr}`,
+        exitCode: value.exitCode,
+      }),
+    },
+    timeoutMs: (MOST_SECONDS + 30) * 1000,
+    presentCall: (args) => ({
+      card: 'terminal',
+      title: args.command,
+      ...(args.workdir === undefined ? {} : { cwd: args.workdir }),
+    }),
+    presentResult: (_args, result) => {
+      const meta = result.meta as { output?: unknown; exitCode?: unknown } | undefined
+      if (result.isError || typeof meta?.output !== 'string') return undefined
+      return {
+        card: 'terminal',
+        output: meta.output,
+        ...(typeof meta.exitCode === 'number' ? { exitCode: meta.exitCode } : {}),
+      }
+    },
+    async execute(args, exec) {
+      const policy = await policyFor(ctx, presence, exec, args, 'command')
+      return inHostTerms(async () => {
+        const place = targetOf(presence, exec, { host: args.host, path: args.workdir }, '.')
+        const session = await presence.machine(place.machine).session(exec.signal)
+        const shell = session.requireShell().programs.bash === undefined ? 'sh' : 'bash'
+        const seconds = Math.min(Math.max(args.timeout_seconds ?? DEFAULT_SECONDS, 1), MOST_SECONDS)
+        const process = startCommand(
+          presence,
+          place,
+          {
+            argv: [shell, '-c', args.command],
+            env: { NO_COLOR: '1', TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat' },
+            input: 'none',
+            graceMs: GRACE_MS,
+          },
+          policy,
+        )
+        const ran = await collect(process, {
+          signal: exec.signal,
+          timeoutMs: seconds * 1000,
+          maxBytes: MOST_BYTES,
+          spillMaxBytes: SPILL_BYTES,
+        })
+        const notes = [
+          ran.timedOut ? `[ended after ${seconds} s; raise timeout_seconds or use presence_terminal]` : '',
+          ran.cut
+            ? `[output was longer; the whole is in ${ran.spilled.join(' and ') || 'no file, it was too long'}]`
+            : '',
+          deniedNote(policy.mode, ran.exitCode, ran.stderr),
+        ]
+        return {
+          place: shownPlace(place),
+          exit: ran.signal === null ? `exit code ${String(ran.exitCode)}` : `ended by ${ran.signal}`,
+          exitCode: ran.exitCode,
+          stdout: boundedText(ran.stdout, SHOWN_CHARACTERS).text,
+          stderr: boundedText(ran.stderr, SHOWN_CHARACTERS).text,
+          note: notes.filter((note) => note !== '').join('\n'),
+        }
+      })
+    },
+  })
+}

@@ -1,0 +1,90 @@
+/** `presence_read`: lines of a text file on a machine; ranges are 1-based and closed. */
+import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
+import { inHostTerms } from '../host/errors.ts'
+import { boundedLine, textBlock } from './bounded.ts'
+import type { ToolDeps } from './deps.ts'
+import { ToolCallError } from './errors.ts'
+import { observed } from './observed.ts'
+import { HOST_PARAMETER, PATH_PARAMETER } from './parameters.ts'
+import { shownPlace, targetOf } from './target.ts'
+
+const MOST_LINES = 2000
+const MOST_CHARACTERS = 100_000
+
+export function readTool({ ctx, presence }: ToolDeps): ToolDefinition {
+  return defineTool({
+    name: 'presence_read',
+    description: `Read lines of a UTF-8 text file on a remote machine, numbered from 1. Without a range: the first ${MOST_LINES} lines. A range is closed: start_line 3 and end_line 5 give three lines.`,
+    parameters: {
+      host: HOST_PARAMETER,
+      path: PATH_PARAMETER,
+      start_line: { type: 'integer', description: 'First line, from 1. Default 1.' },
+      end_line: {
+        type: 'integer',
+        description: `Last line, inclusive. At most ${MOST_LINES} lines at once.`,
+      },
+    },
+    output: {
+      schema: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          place: { type: 'string', required: true },
+          first: { type: 'integer', required: true },
+          lines: { type: 'array', required: true, items: { type: 'string' } },
+          more: { type: 'boolean', required: true },
+        },
+      },
+      render: (_args, value) => {
+        const last = value.first + value.lines.length - 1
+        const numbered = value.lines.map((line, index) => `${value.first + index}: ${line}`).join('\n')
+        const end = value.more
+          ? `(more lines follow; go on with start_line ${last + 1})`
+          : `(end of file; ${last} lines)`
+        return textBlock(`${value.place}\n${numbered}\n${end}`)
+      },
+    },
+    timeoutMs: 120_000,
+    isConcurrencySafe: () => true,
+    presentCall: (args) => ({ card: 'generic', kind: 'read', title: `Read ${args.path}` }),
+    execute: (args, exec) =>
+      inHostTerms(async () => {
+        const place = targetOf(presence, exec, args)
+        const first = args.start_line ?? 1
+        const last = Math.min(args.end_line ?? first + MOST_LINES - 1, first + MOST_LINES - 1)
+        if (first < 1 || last < first) {
+          throw new ToolCallError('start_line must be 1 or more, and end_line not less than start_line')
+        }
+        const files = presence.files(place.machine)
+        const path = await files.canonical(place.path, { signal: exec.signal })
+        const file = { path, shown: shownPlace(place) }
+        const stat = await files.stat(file, { signal: exec.signal })
+        const lines: string[] = []
+        let at = 1
+        let characters = 0
+        let pending = ''
+        let more = false
+        const take = (line: string): boolean => {
+          if (at > last || characters > MOST_CHARACTERS) return false
+          if (at >= first) {
+            lines.push(boundedLine(line))
+            characters += line.length
+          }
+          at += 1
+          return true
+        }
+        reading: for await (const chunk of files.streamText(file, { signal: exec.signal })) {
+          const parts = `${pending}${chunk}`.split('\n')
+          pending = parts.pop() ?? ''
+          for (const part of parts) {
+            if (take(part.replace(/\r$/, ''))) continue
+            more = true
+            break reading
+          }
+        }
+        if (!more && pending !== '' && !take(pending)) more = true
+        if (stat !== undefined) observed(ctx, presence, { machine: place.machine, path }, stat.version, exec)
+        return { place: shownPlace(place), first, lines, more }
+      }),
+  })
+}

@@ -1,0 +1,65 @@
+/** `presence_write`: create a text file on a machine, or replace one that was read. */
+import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
+import { fencedPath } from '../core/sandbox-policy.ts'
+import { textBlock } from './bounded.ts'
+import type { ToolDeps } from './deps.ts'
+import { observed, writeGuard } from './observed.ts'
+import { HOST_PARAMETER, PATH_PARAMETER } from './parameters.ts'
+import { PERMISSION_PARAMETERS, permitted, policyFor } from './permission.ts'
+import { shownPlace, targetOf } from './target.ts'
+
+/** Texts of this many bytes or more are not given back for a comparison. */
+const DIFF_LIMIT = 1024 * 1024
+
+export function writeTool({ ctx, presence }: ToolDeps): ToolDefinition {
+  return defineTool({
+    name: 'presence_write',
+    description:
+      'Create a UTF-8 text file on a remote machine, or replace a whole one that was read before. Missing folders are made. The change is atomic.',
+    parameters: {
+      host: HOST_PARAMETER,
+      path: PATH_PARAMETER,
+      content: { type: 'string', required: true, description: 'The whole new content.' },
+      ...PERMISSION_PARAMETERS,
+    },
+    output: {
+      schema: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          place: { type: 'string', required: true },
+          created: { type: 'boolean', required: true },
+          before: { required: true, oneOf: [{ type: 'string' }, { type: 'null' }] },
+          after: { type: 'string', required: true },
+        },
+      },
+      render: (_args, value) => textBlock(`${value.created ? 'Created' : 'Replaced'} ${value.place}`),
+      presentationMeta: (_args, value) => ({
+        path: value.place,
+        oldText: value.before,
+        newText: value.after,
+      }),
+    },
+    timeoutMs: 120_000,
+    presentCall: (args) => ({
+      card: 'diff',
+      title: `Write ${args.path}`,
+      diffs: [{ path: args.path, oldText: null, newText: args.content }],
+    }),
+    async execute(args, exec) {
+      const policy = await policyFor(ctx, presence, exec, args, 'operation')
+      return permitted(policy, async () => {
+        const place = targetOf(presence, exec, args)
+        const shown = shownPlace(place)
+        const files = presence.files(place.machine)
+        const fenced = await fencedPath(presence, place, shown, policy, exec.signal)
+        const path = await files.canonical(fenced, { signal: exec.signal, shown })
+        const canonical = { machine: place.machine, path }
+        const guard = await writeGuard(ctx, presence, canonical, exec)
+        const outcome = await files.write({ path, shown }, args.content, guard, DIFF_LIMIT, exec.signal)
+        observed(ctx, presence, canonical, outcome.version, exec)
+        return { place: shown, created: outcome.created, before: outcome.before, after: outcome.after }
+      })
+    },
+  })
+}
