@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { messageOf } from '../base/failure.ts'
+import { pause } from '../base/race.ts'
 import {
   childOf,
   containsPath,
@@ -15,14 +16,14 @@ import {
 } from '../base/remote-path.ts'
 import { quote } from '../base/shell-word.ts'
 import type { Presence } from '../core/presence.ts'
+import { entriesOf, fill, pathsBelow, removeTree, type Sftp } from './remote-tree.ts'
 
 type Session = Awaited<ReturnType<ReturnType<Presence['machine']>['session']>>
-type Sftp = Awaited<ReturnType<Session['sftp']>>
 
-const TYPE_BITS = 0o170000
-const FOLDER_BITS = 0o040000
 /** Milliseconds for removing everything; a machine that takes longer is told to a person. */
 const REMOVAL_MS = 30_000
+/** Milliseconds until killed processes must have gone. */
+const GONE_WITHIN_MS = 5000
 
 export interface BenchOptions {
   readonly presence: Presence
@@ -198,6 +199,7 @@ export class Bench {
     for (const group of this.#groups) {
       await attempt(`process group ${group}`, async () => {
         await this.#run(signalGroup('KILL', group))
+        await this.#groupGone(group)
       })
     }
     for (const path of [this.folder, ...this.#alsoRemove]) {
@@ -234,6 +236,15 @@ export class Bench {
     return (await this.#presence.machine(this.machine).session(signal)).sftp(signal)
   }
 
+  /** Killed is not gone yet: the parent has to collect it. @throws Error when it stays. */
+  async #groupGone(group: number): Promise<void> {
+    const until = performance.now() + GONE_WITHIN_MS
+    while (await this.groupLives(group)) {
+      if (performance.now() > until) throw new Error('it does not end')
+      await pause(50)
+    }
+  }
+
   async #run(script: string): Promise<{ readonly status: number }> {
     const session = await this.#presence.machine(this.machine).session()
     session.requireShell()
@@ -245,63 +256,4 @@ export class Bench {
 function signalGroup(signal: '0' | 'KILL', group: number): string {
   const kill = `kill -s ${signal}`
   return `${kill} -- -${group} 2>/dev/null || ${kill} -${group} 2>/dev/null`
-}
-
-interface Entry {
-  readonly name: string
-  readonly folder: boolean
-}
-
-async function entriesOf(sftp: Sftp, folder: RemotePath, signal?: AbortSignal): Promise<Entry[]> {
-  const handle = await sftp.openFolder(folder, signal)
-  try {
-    const entries: Entry[] = []
-    for (;;) {
-      const batch = await sftp.readFolder(handle, signal)
-      if (batch === undefined) return entries
-      for (const { name, attributes } of batch) {
-        if (name === '.' || name === '..') continue
-        entries.push({ name, folder: (attributes.mode & TYPE_BITS) === FOLDER_BITS })
-      }
-    }
-  } finally {
-    await sftp.close(handle)
-  }
-}
-
-/** Parents before what is in them; links are not followed. */
-async function pathsBelow(
-  sftp: Sftp,
-  folder: RemotePath,
-  signal?: AbortSignal,
-): Promise<{ readonly path: RemotePath; readonly folder: boolean }[]> {
-  const found: { path: RemotePath; folder: boolean }[] = []
-  for (const entry of await entriesOf(sftp, folder, signal)) {
-    const path = childOf(folder, entry.name)
-    found.push({ path, folder: entry.folder })
-    if (entry.folder) found.push(...(await pathsBelow(sftp, path, signal)))
-  }
-  return found
-}
-
-async function removeTree(sftp: Sftp, path: RemotePath, signal: AbortSignal): Promise<void> {
-  const itself = (await entriesOf(sftp, parentOf(path), signal)).find(({ name }) => name === nameOf(path))
-  const below = itself?.folder === true ? await pathsBelow(sftp, path, signal) : []
-  for (const entry of [{ path, folder: itself?.folder === true }, ...below].toReversed()) {
-    await (entry.folder ? sftp.removeFolder(entry.path, signal) : sftp.removeFile(entry.path, signal))
-  }
-}
-
-async function fill(
-  sftp: Sftp,
-  handle: Awaited<ReturnType<Sftp['createExclusively']>>,
-  content: Buffer,
-): Promise<void> {
-  try {
-    for (let at = 0; at < content.length; at += 32 * 1024) {
-      await sftp.write(handle, at, content.subarray(at, at + 32 * 1024))
-    }
-  } finally {
-    await sftp.close(handle)
-  }
 }

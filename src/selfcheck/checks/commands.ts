@@ -113,7 +113,6 @@ interface Wishes {
   readonly cwd?: string
   readonly env?: Record<string, string>
   readonly stdin?: SubprocessSpawnSpec['stdio']['stdin']
-  readonly stdout?: SubprocessSpawnSpec['stdio']['stdout']
 }
 
 function spawn(at: Workplace, argv: readonly string[], wishes: Wishes): SubprocessHandle {
