@@ -3,11 +3,10 @@ import { expect, it } from 'vitest'
 import { run, type Outcome } from '../../scripts/project/children.ts'
 import { ROOT, toolEnvironment } from '../../scripts/project/checkout.ts'
 
-function isolatedCheck(args: readonly string[], order?: string): Promise<Outcome> {
-  const { ORDER: _callers, ...env } = toolEnvironment()
+function isolatedCheck(args: readonly string[], order = ''): Promise<Outcome> {
   return run([process.execPath, join(ROOT, 'scripts', 'isolated-check.ts'), ...args], {
     cwd: ROOT,
-    env: { ...env, ...(order === undefined ? {} : { ORDER: order }) },
+    env: { ...toolEnvironment(), ORDER: order },
   })
 }
 
