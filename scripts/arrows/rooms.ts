@@ -73,7 +73,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       'ssh/errors',
     ],
     types: ['remote', 'ssh'],
-    packages: ['node:*', '@deepseek-ai/cordis', '@deepseek-ai/dsh-*'],
+    packages: ['node:*', '@deepseek-ai/cordis', '@deepseek-ai/dsh-*', 'diff'],
     because: 'tools work without the seams (tools-only mode), so they must not know them',
   },
   panel: {

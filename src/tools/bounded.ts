@@ -3,8 +3,9 @@
 /** Characters of one line that are shown. */
 const LONGEST_LINE = 2000
 
-export function boundedLine(line: string): string {
-  return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)}… (${line.length} characters)`
+/** @param length - characters of the whole line, when `line` is only its beginning. */
+export function boundedLine(line: string, length: number = line.length): string {
+  return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)}… (${length} characters)`
 }
 
 /** Head and tail of a text whose middle is left out. */

@@ -4,6 +4,7 @@ import { fencedPath } from '../core/sandbox-policy.ts'
 import { FileError } from '../remote/files/errors.ts'
 import { MatchCountError } from '../remote/files/text.ts'
 import { textBlock } from './bounded.ts'
+import { diffCard, diffsOf } from './cards.ts'
 import type { ToolDeps } from './deps.ts'
 import { ToolCallError } from './errors.ts'
 import { editGuard, observed } from './observed.ts'
@@ -39,6 +40,7 @@ export function editTool({ ctx, presence }: ToolDeps): ToolDefinition {
         textBlock(
           `Edited ${value.place}: ${value.matches} ${value.matches === 1 ? 'match' : 'matches'} replaced`,
         ),
+      presentationMeta: (_args, value) => ({ diffs: diffsOf(value) }),
     },
     timeoutMs: 120_000,
     presentCall: (args) => ({
@@ -46,6 +48,7 @@ export function editTool({ ctx, presence }: ToolDeps): ToolDefinition {
       title: `Edit ${args.path}`,
       diffs: [{ path: args.path, oldText: args.old_string, newText: args.new_string }],
     }),
+    presentResult: (args, result) => diffCard(`Edit ${args.path}`, result),
     async execute(args, exec) {
       const policy = await policyFor(ctx, presence, exec, args, 'operation')
       const matches = args.expected_matches ?? 1

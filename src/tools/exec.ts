@@ -3,6 +3,7 @@ import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { startCommand } from '../core/commands.ts'
 import { inHostTerms } from '../host/errors.ts'
 import { boundedText, textBlock } from './bounded.ts'
+import { field } from './cards.ts'
 import { collect } from './collect.ts'
 import type { ToolDeps } from './deps.ts'
 import { HOST_PARAMETER } from './parameters.ts'
@@ -70,13 +71,10 @@ export function execTool({ ctx, presence }: ToolDeps): ToolDefinition {
       ...(args.workdir === undefined ? {} : { cwd: args.workdir }),
     }),
     presentResult: (_args, result) => {
-      const meta = result.meta as { output?: unknown; exitCode?: unknown } | undefined
-      if (result.isError || typeof meta?.output !== 'string') return undefined
-      return {
-        card: 'terminal',
-        output: meta.output,
-        ...(typeof meta.exitCode === 'number' ? { exitCode: meta.exitCode } : {}),
-      }
+      const output = field<string>(result, 'output')
+      if (output === undefined) return undefined
+      const exitCode = field<number | null>(result, 'exitCode')
+      return { card: 'terminal', output, ...(typeof exitCode === 'number' ? { exitCode } : {}) }
     },
     async execute(args, exec) {
       const policy = await policyFor(ctx, presence, exec, args, 'command')

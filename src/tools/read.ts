@@ -1,9 +1,11 @@
 /** `presence_read`: lines of a text file on a machine; ranges are 1-based and closed. */
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { inHostTerms } from '../host/errors.ts'
-import { boundedLine, textBlock } from './bounded.ts'
+import { textBlock } from './bounded.ts'
+import { field } from './cards.ts'
 import type { ToolDeps } from './deps.ts'
 import { ToolCallError } from './errors.ts'
+import { LineWindow } from './line-window.ts'
 import { observed } from './observed.ts'
 import { HOST_PARAMETER, PATH_PARAMETER } from './parameters.ts'
 import { shownPlace, targetOf } from './target.ts'
@@ -32,21 +34,37 @@ export function readTool({ ctx, presence }: ToolDeps): ToolDefinition {
           place: { type: 'string', required: true },
           first: { type: 'integer', required: true },
           lines: { type: 'array', required: true, items: { type: 'string' } },
-          more: { type: 'boolean', required: true },
+          total: { required: true, oneOf: [{ type: 'integer' }, { type: 'null' }] },
         },
       },
       render: (_args, value) => {
         const last = value.first + value.lines.length - 1
         const numbered = value.lines.map((line, index) => `${value.first + index}: ${line}`).join('\n')
-        const end = value.more
-          ? `(more lines follow; go on with start_line ${last + 1})`
-          : `(end of file; ${last} lines)`
+        const end =
+          value.total === null
+            ? `(more lines follow; go on with start_line ${last + 1})`
+            : `(end of file; ${value.total} lines)`
         return textBlock(`${value.place}\n${numbered}\n${end}`)
       },
+      presentationMeta: (_args, { first, lines, total }) => ({ first, lines, total }),
     },
     timeoutMs: 120_000,
     isConcurrencySafe: () => true,
     presentCall: (args) => ({ card: 'generic', kind: 'read', title: `Read ${args.path}` }),
+    presentResult: (args, result) => {
+      const lines = field<string[]>(result, 'lines')
+      const first = field<number>(result, 'first')
+      const total = field<number | null>(result, 'total')
+      // The card tells how many lines there are; that is known only when the end was read.
+      if (lines === undefined || first === undefined || typeof total !== 'number') return undefined
+      return {
+        card: 'read',
+        path: args.path,
+        offset: first,
+        lines: lines.map((text, index) => ({ number: first + index, text })),
+        totalLines: total,
+      }
+    },
     execute: (args, exec) =>
       inHostTerms(async () => {
         const place = targetOf(presence, exec, args)
@@ -59,32 +77,19 @@ export function readTool({ ctx, presence }: ToolDeps): ToolDefinition {
         const path = await files.canonical(place.path, { signal: exec.signal })
         const file = { path, shown: shownPlace(place) }
         const stat = await files.stat(file, { signal: exec.signal })
-        const lines: string[] = []
-        let at = 1
-        let characters = 0
-        let pending = ''
-        let more = false
-        const take = (line: string): boolean => {
-          if (at > last || characters > MOST_CHARACTERS) return false
-          if (at >= first) {
-            lines.push(boundedLine(line))
-            characters += line.length
-          }
-          at += 1
-          return true
+        const window = new LineWindow(first, last, MOST_CHARACTERS)
+        let open = true
+        for await (const chunk of files.streamText(file, { signal: exec.signal })) {
+          open = window.push(chunk)
+          if (!open) break
         }
-        reading: for await (const chunk of files.streamText(file, { signal: exec.signal })) {
-          const parts = `${pending}${chunk}`.split('\n')
-          pending = parts.pop() ?? ''
-          for (const part of parts) {
-            if (take(part.replace(/\r$/, ''))) continue
-            more = true
-            break reading
-          }
+        if (open) window.end()
+        const { lines, total } = window
+        if (total !== undefined && first > Math.max(total, 1)) {
+          throw new ToolCallError(`${file.shown} has ${total} lines; start_line ${first} is beyond its end`)
         }
-        if (!more && pending !== '' && !take(pending)) more = true
         if (stat !== undefined) observed(ctx, presence, { machine: place.machine, path }, stat.version, exec)
-        return { place: shownPlace(place), first, lines, more }
+        return { place: shownPlace(place), first, lines, total: total ?? null }
       }),
   })
 }

@@ -4,8 +4,9 @@ import { startCommand } from '../core/commands.ts'
 import { inHostTerms } from '../host/errors.ts'
 import { parentOf } from '../base/remote-path.ts'
 import { PlaceError } from '../places/errors.ts'
-import { parseMatch, ripgrepArgv } from '../remote/search/ripgrep.ts'
+import { parseMatch, ripgrepArgv, type Match } from '../remote/search/ripgrep.ts'
 import { boundedLine, textBlock } from './bounded.ts'
+import { field } from './cards.ts'
 import { collect } from './collect.ts'
 import type { ToolDeps } from './deps.ts'
 import { ToolCallError } from './errors.ts'
@@ -21,7 +22,7 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
   return defineTool({
     name: 'presence_search',
     description:
-      'Search files on a remote machine. content: a regular expression (ripgrep syntax) that lines must match; ignored and hidden files are left out. name: a glob for file names, e.g. "*.py" or "src/**/*.ts"; alone it lists all files it matches. Give at least one of both.',
+      'Search files on a remote machine. content: a regular expression (ripgrep syntax) that lines must match; ignored and hidden files are left out unless name matches them. name: a glob for file names, e.g. "*.py" or "src/**/*.ts"; alone it lists all files it matches. Give at least one of both.',
     parameters: {
       host: HOST_PARAMETER,
       path: { type: 'string', description: 'Folder or file to search; default: the workspace.' },
@@ -36,15 +37,33 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
         additionalProperties: false,
         properties: {
           place: { type: 'string', required: true },
-          results: { type: 'array', required: true, items: { type: 'string' } },
+          matches: {
+            type: 'array',
+            required: true,
+            items: {
+              type: 'object',
+              additionalProperties: false,
+              properties: {
+                path: { type: 'string', required: true },
+                line: { type: 'integer', required: true },
+                text: { type: 'string', required: true },
+              },
+            },
+          },
+          names: { type: 'array', required: true, items: { type: 'string' } },
           total: { type: 'integer', required: true },
         },
       },
       render: (_args, value) => {
-        const more = value.total - value.results.length
+        const shown = [
+          ...value.names,
+          ...value.matches.map(({ path, line, text }) => `${path}:${line}: ${text}`),
+        ]
+        const more = value.total - shown.length
         const rest = more > 0 ? `\n(${more} more; narrow the search or raise limit)` : ''
-        return textBlock(`${value.place} (by ripgrep)\n${value.results.join('\n') || 'no match'}${rest}`)
+        return textBlock(`${value.place} (by ripgrep)\n${shown.join('\n') || 'no match'}${rest}`)
       },
+      presentationMeta: (_args, { matches, names, total }) => ({ matches, names, total }),
     },
     timeoutMs: TIMEOUT_MS + 10_000,
     isConcurrencySafe: () => true,
@@ -53,11 +72,25 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
       kind: 'search',
       title: `Search ${args.content ?? args.name ?? ''}`,
     }),
+    presentResult: (args, result) => {
+      const total = field<number>(result, 'total') ?? 0
+      const names = field<string[]>(result, 'names') ?? []
+      const matches = field<Match[]>(result, 'matches') ?? []
+      if (total === 0) return undefined
+      if (args.content === undefined || args.content === '') {
+        return { card: 'search', shape: 'paths', paths: names, total, truncated: total > names.length }
+      }
+      const files = [...Map.groupBy(matches, ({ path }) => path)].map(([path, lines]) => ({
+        path,
+        matches: lines.map(({ line, text }) => ({ lineNumber: line, line: text })),
+      }))
+      return { card: 'search', shape: 'matches', files, total, truncated: total > matches.length }
+    },
     execute: (args, exec) =>
       inHostTerms(async () => {
         const place = targetOf(presence, exec, args, '.')
         const { machine } = place
-        if ((args.content ?? '') === '' && (args.name ?? '') === '') {
+        if (nonEmpty(args.content) === undefined && nonEmpty(args.name) === undefined) {
           throw new ToolCallError('give content, name, or both')
         }
         const limit = Math.min(Math.max(args.limit ?? DEFAULT_RESULTS, 1), MOST_RESULTS)
@@ -71,7 +104,11 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
         const stat = await presence.files(machine).stat({ path: place.path, shown: shownPlace(place) }, exec)
         if (stat === undefined)
           throw new PlaceError(`${place.path} does not exist there`, 'not-found', { machine })
-        const query = { content: args.content, name: args.name, ignoreCase: args.ignore_case === true }
+        const query = {
+          content: nonEmpty(args.content),
+          name: nonEmpty(args.name),
+          ignoreCase: args.ignore_case === true,
+        }
         const operand = stat.type === 'directory' ? [] : ['--', place.path]
         const folder = stat.type === 'directory' ? place : { machine, path: parentOf(place.path) }
         const process = startCommand(
@@ -92,8 +129,14 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
         if (ran.exitCode !== 0 && ran.exitCode !== 1) {
           throw new ToolCallError(`ripgrep failed: ${ran.stderr.trim().slice(0, 2000)}`, machine)
         }
-        const results = query.content === undefined ? namesOf(ran.stdout) : matchesOf(ran.stdout)
-        return { place: shownPlace(place), results: results.slice(0, limit), total: results.length }
+        const names = query.content === undefined ? namesOf(ran.stdout) : []
+        const matches = query.content === undefined ? [] : matchesOf(ran.stdout)
+        return {
+          place: shownPlace(place),
+          names: names.slice(0, limit),
+          matches: matches.slice(0, limit),
+          total: names.length + matches.length,
+        }
       }),
   })
 }
@@ -102,11 +145,15 @@ function namesOf(output: string): string[] {
   return output.split('\0').filter((name) => name !== '')
 }
 
-function matchesOf(output: string): string[] {
+function matchesOf(output: string): Match[] {
   return output.split('\n').flatMap((record) => {
     // The first record may have lost its beginning when there was more than is kept.
     if (!record.startsWith('{')) return []
     const match = parseMatch(record)
-    return match === undefined ? [] : [`${match.path}:${match.line}: ${boundedLine(match.text)}`]
+    return match === undefined ? [] : [{ ...match, text: boundedLine(match.text) }]
   })
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text
 }

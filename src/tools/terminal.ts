@@ -2,6 +2,7 @@
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { inHostTerms } from '../host/errors.ts'
 import { textBlock } from './bounded.ts'
+import { field } from './cards.ts'
 import type { ToolDeps } from './deps.ts'
 import { HOST_PARAMETER } from './parameters.ts'
 import { PERMISSION_PARAMETERS } from './permission.ts'
@@ -83,9 +84,8 @@ export function terminalTool(deps: ToolDeps): ToolDefinition {
       ...(args.command === undefined ? {} : { description: args.command }),
     }),
     presentResult: (_args, result) => {
-      const meta = result.meta as { output?: unknown } | undefined
-      if (result.isError || typeof meta?.output !== 'string') return undefined
-      return { card: 'terminal', output: meta.output }
+      const output = field<string>(result, 'output')
+      return output === undefined ? undefined : { card: 'terminal', output }
     },
     execute: (args, exec) =>
       inHostTerms(async () => {

@@ -2,6 +2,7 @@
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { fencedPath } from '../core/sandbox-policy.ts'
 import { textBlock } from './bounded.ts'
+import { diffCard, diffsOf } from './cards.ts'
 import type { ToolDeps } from './deps.ts'
 import { observed, writeGuard } from './observed.ts'
 import { HOST_PARAMETER, PATH_PARAMETER } from './parameters.ts'
@@ -34,11 +35,7 @@ export function writeTool({ ctx, presence }: ToolDeps): ToolDefinition {
         },
       },
       render: (_args, value) => textBlock(`${value.created ? 'Created' : 'Replaced'} ${value.place}`),
-      presentationMeta: (_args, value) => ({
-        path: value.place,
-        oldText: value.before,
-        newText: value.after,
-      }),
+      presentationMeta: (_args, value) => ({ diffs: diffsOf(value) }),
     },
     timeoutMs: 120_000,
     presentCall: (args) => ({
@@ -46,6 +43,7 @@ export function writeTool({ ctx, presence }: ToolDeps): ToolDefinition {
       title: `Write ${args.path}`,
       diffs: [{ path: args.path, oldText: null, newText: args.content }],
     }),
+    presentResult: (args, result) => diffCard(`Write ${args.path}`, result),
     async execute(args, exec) {
       const policy = await policyFor(ctx, presence, exec, args, 'operation')
       return permitted(policy, async () => {

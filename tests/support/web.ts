@@ -85,3 +85,48 @@ function resultsOf(events: readonly WireEvent[]): ToolResult[] {
       }))
     })
 }
+
+/** Choose a permission preset as a person does: `read-only`, `workspace-write` or `danger-full-access`. */
+export async function permit(web: WebHost, sessionId: string, preset: string): Promise<void> {
+  await web.rpc('commands/execute', {
+    args: { agentId: sessionId, line: `/permission ${preset}`, images: [] },
+  })
+}
+
+export interface Approvals {
+  /** What was asked for so far. */
+  readonly asked: readonly { readonly toolName: string; readonly reason: string }[]
+  close(): void
+}
+
+/** A person at the page who answers every request for approval in the same way. */
+export async function answerApprovals(
+  web: WebHost,
+  outcome: 'allowed-once' | 'rejected',
+): Promise<Approvals> {
+  const asked: { toolName: string; reason: string }[] = []
+  const socket = new WebSocket(`${web.url.replace(/^http/, 'ws')}/api/events.mux`)
+  const answer = async (frame: string): Promise<void> => {
+    const { rpcId, payload } = JSON.parse(frame) as { rpcId: string; payload?: Record<string, string> }
+    if (payload?.['type'] !== 'approval/requested') return
+    const { sessionId, approvalId, toolName = '', reason = '' } = payload
+    asked.push({ toolName, reason })
+    await fetch(`${web.url}/api/respond`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        type: 'client-response',
+        rpcId,
+        result: { ok: true, value: { sessionId, approvalId, outcome } },
+      }),
+    })
+  }
+  socket.addEventListener('message', (event) => void answer(String(event.data)))
+  await new Promise((resolve, reject) => {
+    socket.addEventListener('open', resolve, { once: true })
+    socket.addEventListener('error', () => reject(new Error('the stream of events did not open')), {
+      once: true,
+    })
+  })
+  return { asked, close: () => socket.close() }
+}
