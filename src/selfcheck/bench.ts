@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { messageOf } from '../base/failure.ts'
-import { pause } from '../base/race.ts'
+import { pause, race } from '../base/race.ts'
 import {
   childOf,
   containsPath,
@@ -57,7 +57,7 @@ export class Bench {
       presence.files(machine).canonical(parseRemotePath(path), { signal })
     const base = await canonical(options.base ?? home)
     const temporary = await Promise.all(['/tmp', session.shell?.tmp ?? '/tmp'].map(canonical))
-    const folder = childOf(base, `presence-selfcheck-${randomBytes(6).toString('hex')}`)
+    const folder = childOf(base, nameOfRun())
     try {
       const namesBefore = new Set((await entriesOf(sftp, base, signal)).map(({ name }) => name))
       await sftp.makeFolder(folder, 0o700, signal)
@@ -192,7 +192,8 @@ export class Bench {
   async clear(): Promise<string[]> {
     const leftovers: string[] = []
     const attempt = async (what: string, removal: () => Promise<void>): Promise<void> => {
-      await removal().catch((error: unknown) => {
+      const late = { afterMs: REMOVAL_MS, error: () => new Error('the machine does not answer') }
+      await race(removal, [], late).catch((error: unknown) => {
         leftovers.push(`${what} may still be on ${this.machine} (${messageOf(error)}): remove it by hand`)
       })
     }
@@ -219,11 +220,9 @@ export class Bench {
       if (await this.exists(path)) remains.push(`${path} is still there`)
     }
     for (const name of await this.names(this.base)) {
-      // Others may work in that folder at the same time: only names of ours are ours.
-      if (!this.#namesBefore.has(name) && /presence/i.test(name)) {
-        const path = childOf(this.base, name)
-        if (path !== this.folder && !this.#alsoRemove.includes(path)) remains.push(`${path} has appeared`)
-      }
+      // Others may work in that folder at the same time: only what bears our name is ours, and not another run's.
+      const ours = /presence/i.test(name) && !NAME_OF_A_RUN.test(name)
+      if (ours && !this.#namesBefore.has(name)) remains.push(`${childOf(this.base, name)} has appeared`)
     }
     for (const group of this.#groups) {
       if (await this.groupLives(group)) remains.push(`process group ${group} still runs`)
@@ -250,6 +249,12 @@ export class Bench {
     session.requireShell()
     return (await session.helper()).run(script)
   }
+}
+
+const NAME_OF_A_RUN = /^presence-selfcheck-[0-9a-f]{12}/
+
+function nameOfRun(): string {
+  return `presence-selfcheck-${randomBytes(6).toString('hex')}`
 }
 
 /** Shells differ in whether a group needs, or takes, the mark that options are over. */

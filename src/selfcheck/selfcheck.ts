@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../base/failure.ts'
-import { race } from '../base/race.ts'
+import { callerLeaves, race } from '../base/race.ts'
 import { childOf } from '../base/remote-path.ts'
 import type { Presence } from '../core/presence.ts'
 import { Bench } from './bench.ts'
@@ -28,9 +28,13 @@ export interface SelfcheckOptions {
   readonly checks?: readonly Check[]
   /** Milliseconds for each check. */
   readonly limitMs?: number
+  /** Milliseconds until the machine is ready for them. */
+  readonly openingLimitMs?: number
 }
 
 const LIMIT_MS = 30_000
+/** Milliseconds for connecting, which has its own limits for each stage, and looking around. */
+const OPENING_LIMIT_MS = 120_000
 /** Milliseconds for a check that was given up to let go of what it holds. */
 const GRACE_MS = 2000
 
@@ -47,8 +51,7 @@ export async function selfcheck(options: SelfcheckOptions): Promise<Report> {
     return prevented(facts, checks, `no folder can be made on this computer: ${messageOf(error)}`)
   }
   try {
-    const { presence, machine, folder } = options
-    bench = await Bench.open({ presence, machine, base: folder }, options.signal)
+    bench = await openBench(options)
   } catch (error) {
     await rm(local, { recursive: true, force: true })
     return prevented(facts, checks, messageOf(error))
@@ -70,6 +73,27 @@ export async function selfcheck(options: SelfcheckOptions): Promise<Report> {
     leftovers: run.leftovers,
     passed,
     failed: results.length - passed,
+  }
+}
+
+/** A machine may let us in and then never answer; nobody shall wait for it, and nothing may stay there. */
+async function openBench(options: SelfcheckOptions): Promise<Bench> {
+  const { presence, machine, folder, signal } = options
+  const limitMs = options.openingLimitMs ?? OPENING_LIMIT_MS
+  const late = new AbortController()
+  const opening = Bench.open({ presence, machine, base: folder }, AbortSignal.any([signal, late.signal]))
+  try {
+    return await race(() => opening, callerLeaves(signal, 'opening the machine'), {
+      afterMs: limitMs,
+      error: () => new Error(`${machine} lets us in, but offers nothing within ${limitMs / 1000} s`),
+    })
+  } catch (error) {
+    late.abort()
+    opening.then(
+      (unwanted) => unwanted.clear(),
+      (_toldAlready: unknown) => undefined,
+    )
+    throw error
   }
 }
 

@@ -103,9 +103,9 @@ describe('a run goes on and clears up', () => {
           at.signal.addEventListener('abort', () => (told = at.signal.reason), { once: true })
         }),
     }
-    const report = await rig.run({ checks: [hangs, passes, ...last], limitMs: 100 })
+    const report = await rig.run({ checks: [hangs, passes, ...last], limitMs: 1000 })
     expect(failedIn(report)).toEqual(['hangs'])
-    expect(report.checks[0]?.detail).toBe('not finished within 0.1 s')
+    expect(report.checks[0]?.detail).toBe('not finished within 1 s')
     expect(told).toBeInstanceOf(Error)
   })
 

@@ -204,7 +204,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     when: 'the input never ends',
     put: ({ subprocess }) => {
       spawning(subprocess, (spec) => ({ ...spec, stdio: { ...spec.stdio, stdin: 'pipe' } }))
-      return { options: { limitMs: 2000 } }
+      return { options: { limitMs: 3000 } }
     },
   },
   'arguments and variables reach a command as they are': {

@@ -42,3 +42,10 @@ it('on an account without commands, everything that files need passes and the re
   for (const check of failed) expect(check.detail).toContain('this account runs no commands')
   expect(readdirSync(rig.machine.home)).toEqual([])
 })
+
+it('gives up a machine that lets us in and then refuses every channel', async () => {
+  rig = await startExamination({ sshdConfig: ['MaxSessions 0'] })
+  const report = await rig.run({ openingLimitMs: 2000 })
+  expect(report.prevented).toContain('demo')
+  expect(report).toMatchObject({ passed: 0, failed: CHECKS.length })
+})

@@ -1,0 +1,69 @@
+/** A probe's result for a terminal. */
+import type { ProbedCapabilities, ProbeResult, RoundTrips } from './result.ts'
+
+const WIDTH = 17
+
+export function textOf(result: ProbeResult): string {
+  const { settings, connection, capabilities, roundTrips, failure } = result
+  const rows: [string, string][] = [['Machine', result.machine]]
+  if (settings !== null) {
+    const by = settings.resolvedBy === null ? "by Presence's own evaluation" : `by ${settings.resolvedBy} -G`
+    rows.push(['Address', `${settings.host} port ${settings.port}, as ${settings.user}`])
+    rows.push(['Configuration', `${settings.files.join(', ') || 'no file'}; resolved ${by}`])
+  }
+  if (connection !== null) {
+    const { hostKey } = connection
+    rows.push(['Connected to', connection.address])
+    rows.push(['Host key', hostKey === null ? 'not told' : `${hostKey.type} ${hostKey.sha256}`])
+    rows.push(['Authenticated by', connection.method])
+    rows.push(['Server', connection.identification])
+  }
+  rows.push(['Stages', result.stages.map(({ stage, ms }) => `${stage} ${ms} ms`).join(', ')])
+  if (capabilities !== null) rows.push(...capabilityRows(capabilities))
+  if (roundTrips !== null) rows.push(['Round trips', roundTripText(roundTrips)])
+  rows.push(...result.warnings.map((warning): [string, string] => ['Warning', warning]))
+  const lines = rows.map(([title, text]) => `${title.padEnd(WIDTH)}${text}`)
+  if (failure !== null) {
+    lines.push(
+      '',
+      `FAILED at the stage "${failure.stage}" (${failure.code})`,
+      failure.reason,
+      `What to do: ${failure.advice}`,
+    )
+  }
+  return lines.join('\n')
+}
+
+function capabilityRows({ sftp, noCommands, shell }: ProbedCapabilities): [string, string][] {
+  const files: [string, string] = ['Files', sftp ? 'SFTP' : 'none: the account has no SFTP']
+  if (shell === null) return [files, ['Commands', `none: ${noCommands ?? 'not known why'}`]]
+  const programs = Object.entries(shell.programs)
+  const missing = programs.flatMap(([name, path]) => (path === null ? [name] : []))
+  const found = programs.flatMap(([, path]) => path ?? [])
+  return [
+    files,
+    ['Commands', `${shell.os}, as ${shell.user} in ${shell.home}, ${shell.loginShell} login shell`],
+    [
+      'Programs',
+      `${found.join(', ') || 'none'}${missing.length === 0 ? '' : `; missing: ${missing.join(', ')}`}`,
+    ],
+    ['Temporary folder', shell.temporary],
+    ['Changes seen to', seenTo(shell.stat)],
+    ['Confinement', shell.bubblewrap ? 'bubblewrap, which works there' : 'none: no usable bubblewrap'],
+  ]
+}
+
+function seenTo(stat: string): string {
+  return stat === 'gnu' || stat === 'bsd'
+    ? `the nanosecond, by its stat (${stat})`
+    : 'the second, and by comparing contents'
+}
+
+function roundTripText({ sftpStat, shellQuestion, command }: RoundTrips): string {
+  const figures: [string, number | null][] = [
+    ['SFTP stat', sftpStat],
+    ['question to a shell', shellQuestion],
+    ['command', command],
+  ]
+  return `${figures.flatMap(([what, ms]) => (ms === null ? [] : `${what} ${ms} ms`)).join(', ')} (medians)`
+}
