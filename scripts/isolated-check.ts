@@ -20,7 +20,7 @@ import { run } from './project/children.ts'
 const ORDERS: readonly Order[] = ['provider-first', 'provider-last']
 
 /** The scenarios take seconds; a process that is still there after this would never have ended. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 60_000
 
 interface Line extends Verdict {
   readonly order: Order

@@ -17,7 +17,7 @@ it('the rows find together in bare contexts in every order, and leave nothing be
   expect(lines.at(-1)).toMatch(/^\d+ passed, 0 failed$/)
   for (const order of ['provider-first', 'provider-last'])
     expect(lines.filter((line) => line.startsWith('ok') && line.includes(order)).length).toBeGreaterThan(5)
-}, 240_000)
+}, 300_000)
 
 it('an order that does not exist is told, and is no success', async () => {
   for (const outcome of [await isolatedCheck(['--order', 'sideways']), await isolatedCheck([], 'sideways')]) {
