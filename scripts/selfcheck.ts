@@ -26,7 +26,7 @@ async function selfcheck({ machine, folder, json }: SelfcheckRequest): Promise<n
   else await writeMachines(home, demo)
   console.error(`Examining ${machine} …`)
   const reportFile = join(STATE, 'selfcheck-report.json')
-  const { report, output } = await selfcheckTurn(home, { machine, folder }, reportFile)
+  const { report, output } = await selfcheckTurn(home, { machine, folder, report: reportFile })
   if (report === undefined) throw new Error(`DSH did not come to the checks; it printed:\n${output}`)
   console.log(json ? JSON.stringify(report, null, 2) : tableOf(report))
   console.error(`The report is in ${reportFile}`)

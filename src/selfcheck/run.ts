@@ -6,7 +6,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Context } from '@deepseek-ai/cordis'
+import type { Context, Fiber } from '@deepseek-ai/cordis'
 import { messageOf } from '../base/failure.ts'
 import { sharePresence, type Presence } from '../core/presence.ts'
 import type { HostClasses } from './check.ts'
@@ -29,8 +29,10 @@ const require = createRequire(import.meta.url)
 
 export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   const leave = new AbortController()
+  const line = lineage(ctx)
+  // A host that ends while it still starts tells the rows' owners first, and the rows only once they started.
   ctx.on('internal/plugin', (fiber) => {
-    if (fiber === ctx.fiber && fiber.uid === null) leave.abort()
+    if (fiber.uid === null && line.includes(fiber)) leave.abort()
   })
   try {
     const presence = sharePresence(ctx)
@@ -40,6 +42,13 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
   } catch (error) {
     console.error(`presence: the selfcheck could not be finished: ${messageOf(error)}`)
   }
+}
+
+/** The row's own fiber and those that own it, without the root. */
+function lineage(ctx: Context): Fiber[] {
+  const line: Fiber[] = []
+  for (let { fiber } = ctx; fiber !== fiber.parent.fiber; fiber = fiber.parent.fiber) line.push(fiber)
+  return line
 }
 
 async function examine(

@@ -2,7 +2,8 @@ import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { Service, type Context } from '@deepseek-ai/cordis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { selfcheckTurn } from '../../scripts/selfcheck/in-host.ts'
+import { startChild } from '../../scripts/project/children.ts'
+import { selfcheckTurn, withRow } from '../../scripts/selfcheck/in-host.ts'
 import { CHECKS } from '../../src/selfcheck/checks.ts'
 import { tableOf, type Report } from '../../src/selfcheck/report.ts'
 import * as row from '../../src/selfcheck/run.ts'
@@ -22,7 +23,11 @@ describe('in a real DSH, installed as a user installs it', () => {
   it('every check passes, the report is private, and the turn goes on', async () => {
     const file = join(stage.home.folder, 'report.json')
     writeFileSync(file, 'old', { mode: 0o644 })
-    const { report, output } = await selfcheckTurn(stage.home, { machine: 'demo', folder: undefined }, file)
+    const { report, output } = await selfcheckTurn(stage.home, {
+      machine: 'demo',
+      folder: undefined,
+      report: file,
+    })
     expect(report?.checks.filter((check) => !check.passed)).toEqual([])
     expect(report).toMatchObject({ machine: 'demo', passed: CHECKS.length, failed: 0, leftovers: [] })
     expect(report?.versions.host).toBe('0.1.0-rc.8')
@@ -34,15 +39,34 @@ describe('in a real DSH, installed as a user installs it', () => {
 
   it('a machine that is not known is told in the report, and DSH starts all the same', async () => {
     const file = join(stage.home.folder, 'report.json')
-    const { report, output } = await selfcheckTurn(
-      stage.home,
-      { machine: 'nowhere', folder: undefined },
-      file,
-    )
+    const { report, output } = await selfcheckTurn(stage.home, {
+      machine: 'nowhere',
+      folder: undefined,
+      report: file,
+    })
     expect(report?.prevented).toContain('nowhere: no such machine')
     expect(report).toMatchObject({ passed: 0, failed: CHECKS.length })
     expect(output).toContain('ok\n')
   })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'what the checks made is removed when DSH is ended by %s in the middle of them',
+    async (signal) => {
+      const report = join(stage.home.folder, 'ended.json')
+      const home = await withRow(stage.home, { machine: 'demo', folder: undefined, report })
+      const dsh = await startChild([...home.dsh, '--profile', 'headless', 'go'], {
+        cwd: home.folder,
+        env: home.env,
+      })
+      const made = (): number => readdirSync(stage.machine.home).length
+      await vi.waitUntil(() => made() > 0, { timeout: 60_000, interval: 20 })
+      process.kill(dsh.pid, signal)
+      await dsh.ended
+      expect(made()).toBe(0)
+      const { leftovers } = JSON.parse(readFileSync(report, 'utf8')) as Report
+      expect(leftovers).toEqual([])
+    },
+  )
 })
 
 describe('in a bare context', () => {
