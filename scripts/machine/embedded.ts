@@ -16,6 +16,8 @@ import { endProcesses, processesWith } from './processes.ts'
 export interface EmbeddedOptions extends MachineOptions {
   /** Channels a connection may have open at once, as sshd's `MaxSessions`; 10 when absent. */
   readonly maxSessions?: number
+  /** What it calls itself in its identification line; `PresenceRig` when absent. */
+  readonly software?: string
 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<DemoMachine> {
@@ -28,7 +30,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<DemoMachi
     environment: accountEnvironment(layout, user),
     maxSessions: options.maxSessions ?? 10,
   })
-  let server = await listen(layout, connections, 0)
+  let server = await listen(layout, connections, options, 0)
   const { port } = server.address() as AddressInfo
   await writeClientFiles(layout, port, user)
 
@@ -62,14 +64,19 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<DemoMachi
     },
     restart: async () => {
       if (running) await end()
-      server = await listen(layout, connections, port)
+      server = await listen(layout, connections, options, port)
       running = true
     },
   }
 }
 
-async function listen(layout: Layout, connections: Connections, port: number): Promise<ssh2.Server> {
-  const server = new ssh2.Server({ hostKeys: [layout.hostKey.privateKey], ident: 'PresenceRig' })
+async function listen(
+  layout: Layout,
+  connections: Connections,
+  { software = 'PresenceRig' }: EmbeddedOptions,
+  port: number,
+): Promise<ssh2.Server> {
+  const server = new ssh2.Server({ hostKeys: [layout.hostKey.privateKey], ident: software })
   server.on('connection', (client, info) => connections.accept(client, info.header.versions.software))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -6,7 +6,8 @@ import { startScript, loginShellOf, type LoginShell } from './shell/command-line
 import { randomMark } from './shell/marked.ts'
 import { PROBE } from './shell/scripts.ts'
 import { ChannelError } from '../ssh/errors.ts'
-import type { Link } from '../ssh/connection/link.ts'
+import type { ExecChannel } from '../ssh/channel/exec.ts'
+import type { ExecOptions } from '../ssh/connection/link.ts'
 import { race } from '../base/race.ts'
 import { LinkLostError } from '../ssh/errors.ts'
 
@@ -39,11 +40,15 @@ const PROBE_MS = 20_000
 const LONGEST_ANSWER = 256 * 1024
 
 /** @throws LinkLostError when the connection dies or the probe does not answer. */
-export async function probeShell(link: Link, signal: AbortSignal | undefined): Promise<ShellAnswer> {
+export async function probeShell(
+  machine: string,
+  exec: (command: string, options: ExecOptions) => Promise<ExecChannel>,
+  signal: AbortSignal | undefined,
+): Promise<ShellAnswer> {
   const mark = randomMark()
   const start = startScript(PROBE, [mark], 'unknown')
   try {
-    const channel = await link.exec(start.commandLine, signal)
+    const channel = await exec(start.commandLine, { signal })
     channel.stdin.end(start.preamble)
     const output: Buffer[] = []
     let bytes = 0
@@ -58,11 +63,11 @@ export async function probeShell(link: Link, signal: AbortSignal | undefined): P
       error: () => {
         channel.close()
         return new LinkLostError(`the login shell did not finish a probe within ${PROBE_MS / 1000} s`, {
-          machine: link.machine,
+          machine,
         })
       },
     })
-    if (link.dead.aborted) throw link.dead.reason
+    if (channel.owner.dead.aborted) throw channel.owner.dead.reason
     return parseProbe(Buffer.concat(output).toString('utf8'), mark, Buffer.concat(errors).toString('utf8'))
   } catch (error) {
     if (error instanceof ChannelError && error.code === 'no-exec')

@@ -17,7 +17,7 @@ export class Machine {
     this.connection = connection
     this.#beginning = new SharedAttempt(`opening a session on ${this.name}`, async (signal) => {
       const link = await this.connection.link(signal)
-      const session = await MachineSession.begin(link, signal)
+      const session = await MachineSession.begin(this.connection, link, signal)
       this.#session = session
       return session
     })

@@ -3,6 +3,7 @@ import { messageOf } from '../base/failure.ts'
 import type { Place } from '../places/place.ts'
 import type { SandboxMode } from '@deepseek-ai/dsh-sandbox'
 import type { RemoteTerminal } from '../remote/process/terminal.ts'
+import { CursorKeyMode, type TerminalKey } from './terminal-keys.ts'
 import { TerminalText } from './terminal-text.ts'
 
 /** Characters kept for a terminal that nobody reads. */
@@ -28,6 +29,7 @@ export class NamedTerminal {
   readonly mode: SandboxMode
   readonly remote: RemoteTerminal
   readonly #text = new TerminalText(UNREAD_CHARACTERS)
+  readonly #keys = new CursorKeyMode()
   readonly #heard = new Set<() => void>()
   #end: string | undefined
 
@@ -39,6 +41,7 @@ export class NamedTerminal {
     this.remote = remote
     remote.output.on('data', (chunk: Buffer) => {
       this.#text.push(chunk)
+      this.#keys.push(chunk)
       this.#wake()
     })
     remote.done.then(
@@ -51,6 +54,11 @@ export class NamedTerminal {
   /** How it ended; undefined while it runs. */
   get end(): string | undefined {
     return this.#end
+  }
+
+  /** Type text, then press a key. @throws StartError when the program has ended. */
+  type(text: string, key: TerminalKey): Promise<void> {
+    return this.remote.write(this.#keys.typed(text, key))
   }
 
   /**

@@ -11,7 +11,7 @@ import { ToolCallError } from './errors.ts'
 import { NamedTerminal, type ReadEnd, type ReadUntil } from './named-terminal.ts'
 import { policyFor, type PermissionArguments } from './permission.ts'
 import { shownPlace, targetOf } from './target.ts'
-import { typed, type TerminalKey } from './terminal-keys.ts'
+import type { TerminalKey } from './terminal-keys.ts'
 import { MOST_TERMINALS } from './terminals.ts'
 
 export const TERMINAL_ACTIONS = ['start', 'write', 'read', 'resize', 'signal', 'close', 'list'] as const
@@ -118,9 +118,8 @@ export function terminalActions({
           { machine: terminal.place.machine },
         )
       }
-      const text = typed(args.text ?? '', (args.key ?? 'enter') as TerminalKey)
       if (terminal.end !== undefined) throw gone(terminal)
-      await terminal.remote.write(text)
+      await terminal.type(args.text ?? '', (args.key ?? 'enter') as TerminalKey)
       return readOf(terminal, args.until, exec)
     },
 

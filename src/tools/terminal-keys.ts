@@ -1,4 +1,4 @@
-/** What keys send, as xterm does (ctlseqs, normal cursor keys). */
+/** What keys send, as xterm does (ctlseqs: PC-style function keys, VT100 cursor key modes). */
 const KEYS = {
   none: '',
   enter: '\r',
@@ -6,12 +6,6 @@ const KEYS = {
   escape: '\u001b',
   backspace: '\u007f',
   delete: '\u001b[3~',
-  up: '\u001b[A',
-  down: '\u001b[B',
-  right: '\u001b[C',
-  left: '\u001b[D',
-  home: '\u001b[H',
-  end: '\u001b[F',
   'page-up': '\u001b[5~',
   'page-down': '\u001b[6~',
   'ctrl-a': '\u0001',
@@ -25,11 +19,35 @@ const KEYS = {
   'ctrl-z': '\u001a',
 } as const
 
-export type TerminalKey = keyof typeof KEYS
+/** These follow the mode that the program has set. */
+const CURSOR_KEYS = { up: 'A', down: 'B', right: 'C', left: 'D', home: 'H', end: 'F' } as const
 
-export const TERMINAL_KEYS = Object.keys(KEYS) as TerminalKey[]
+export type TerminalKey = keyof typeof KEYS | keyof typeof CURSOR_KEYS
 
-/** Text as typed: a line feed is the Enter key. */
-export function typed(text: string, key: TerminalKey): string {
-  return text.replace(/\r?\n/g, '\r') + KEYS[key]
+export const TERMINAL_KEYS = [...Object.keys(KEYS), ...Object.keys(CURSOR_KEYS)] as TerminalKey[]
+
+/** Longer than the sequence that is looked for, less its last character. */
+const SEAM = 8
+
+/** Whether the program wants cursor keys as application keys, from what it printed. */
+export class CursorKeyMode {
+  #application = false
+  #seam = ''
+
+  push(chunk: Buffer): void {
+    const text = this.#seam + chunk.toString('latin1')
+    const last = [...text.matchAll(/\u001b\[\?1([hl])/g)].at(-1)?.[1]
+    if (last !== undefined) this.#application = last === 'h'
+    this.#seam = text.slice(-SEAM)
+  }
+
+  /** Text as typed, then a key; a line feed in the text is the Enter key. */
+  typed(text: string, key: TerminalKey): string {
+    const cursor = key in CURSOR_KEYS ? CURSOR_KEYS[key as keyof typeof CURSOR_KEYS] : undefined
+    const pressed =
+      cursor === undefined
+        ? KEYS[key as keyof typeof KEYS]
+        : `\u001b${this.#application ? 'O' : '['}${cursor}`
+    return text.replace(/\r?\n/g, '\r') + pressed
+  }
 }

@@ -8,7 +8,6 @@ import { parseRemotePath } from '../../src/base/remote-path.ts'
 import { RemoteFiles } from '../../src/remote/files/remote-files.ts'
 import { Machine } from '../../src/remote/machine.ts'
 import { ConnectError, LinkLostError } from '../../src/ssh/errors.ts'
-import { ChannelRefused, ChannelSlots } from '../../src/ssh/connection/channel-slots.ts'
 import type { ConnectionPool } from '../../src/ssh/connection/pool.ts'
 import type { MachineSettings } from '../../src/ssh/config/settings.ts'
 import type { Answer, Question } from '../../src/ssh/questions.ts'
@@ -403,38 +402,4 @@ describe('a line that breaks', () => {
     proxy.thaw()
     expect(await files.stat(file)).toBeDefined()
   }, 60_000)
-})
-
-describe('channel slots', () => {
-  it('try a refused channel again, and learn the limit', async () => {
-    const slots = new ChannelSlots(6)
-    let openNow = 0
-    const opener = async (): Promise<string> => {
-      if (openNow >= 2) throw new ChannelRefused('full')
-      openNow += 1
-      return 'channel'
-    }
-    const never = new AbortController().signal
-    const work = async (): Promise<void> => {
-      const { release } = await slots.acquire(opener, never)
-      await new Promise((resolve) => setTimeout(resolve, 2))
-      openNow -= 1
-      release()
-    }
-    await Promise.all(Array.from({ length: 40 }, work))
-    expect(slots.limit).toBeLessThan(6)
-    expect(slots.open).toBe(0)
-  })
-
-  it('are given back by a caller who leaves the queue', async () => {
-    const slots = new ChannelSlots(1)
-    const first = await slots.acquire(() => Promise.resolve('a'), new AbortController().signal)
-    const leaving = new AbortController()
-    const second = slots.acquire(() => Promise.resolve('b'), leaving.signal)
-    leaving.abort(new Error('left'))
-    await expect(second).rejects.toThrow('left')
-    first.release()
-    expect(slots.open).toBe(0)
-    expect((await slots.acquire(() => Promise.resolve('c'), new AbortController().signal)).channel).toBe('c')
-  })
 })

@@ -51,7 +51,11 @@ export function poolFor(
 
 export async function startRig(options: Partial<OpenSshOptions> = {}): Promise<Rig> {
   const folder = mkdtempSync('/var/tmp/presence-rig-')
-  const server = await startOpenSsh({ folder, ...options })
+  return rigOf(folder, await startOpenSsh({ folder, ...options }))
+}
+
+/** Our connection to a server that was started in `folder`. */
+export function rigOf(folder: string, server: DemoMachine): Rig {
   const pool = poolFor(() => settingsFor(server))
   const machine = new Machine(pool.connection(server.alias))
   return {

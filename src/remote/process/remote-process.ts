@@ -139,7 +139,7 @@ export class RemoteProcess {
       ],
       shell.loginShell,
     )
-    const channel = await session.link.exec(start.commandLine, signal)
+    const channel = await session.exec(start.commandLine, { signal })
     this.#connect(channel, request, mark)
     if (start.preamble !== '') channel.stdin.write(start.preamble)
     if (request.input === 'pipe') this.stdin?.pipe(channel.stdin)
@@ -207,12 +207,12 @@ export async function askMachine(
   signal?: AbortSignal,
 ): Promise<void> {
   const start = startScript(script, args, session.requireShell().loginShell)
-  const channel = await session.link.exec(start.commandLine, signal)
+  const channel = await session.exec(start.commandLine, { signal })
   channel.stdout.resume()
   channel.stderr.resume()
   channel.stdin.end(start.preamble)
   try {
-    await race(() => channel.exit, [...callerLeaves(signal, 'wait'), diesWith(session.link.dead)])
+    await race(() => channel.exit, [...callerLeaves(signal, 'wait'), diesWith(channel.owner.dead)])
   } finally {
     channel.close()
   }

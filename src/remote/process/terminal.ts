@@ -11,6 +11,7 @@ import type { Machine } from '../machine.ts'
 import type { MachineSession } from '../session.ts'
 import { startScript } from '../shell/command-line.ts'
 import { MarkedStream, randomMark } from '../shell/marked.ts'
+import type { HelperShell } from '../shell/helper-shell.ts'
 import { END_SESSION, FOREGROUND, LAUNCH } from '../shell/scripts.ts'
 import { variablesOf } from './environment.ts'
 import { StartError, startFailure } from './errors.ts'
@@ -43,7 +44,7 @@ export class RemoteTerminal {
   readonly done: Promise<ExitFacts>
   /** Session and process group of the program on the machine. */
   readonly leader: number
-  readonly #session: MachineSession
+  readonly #machine: Machine
   readonly #channel: ExecChannel
   readonly #graceMs: number
   #exited = false
@@ -69,7 +70,7 @@ export class RemoteTerminal {
     if (start.preamble !== '') {
       throw new StartError('the command is too long for a terminal', 'refused', session.machine)
     }
-    const channel = await session.link.exec(start.commandLine, signal, prepared.size)
+    const channel = await session.exec(start.commandLine, { signal, terminal: prepared.size, lasting: true })
     const output = new PassThrough()
     const header = Promise.withResolvers<string>()
     const marked = new MarkedStream(
@@ -86,7 +87,7 @@ export class RemoteTerminal {
     try {
       const line = await race(
         () => header.promise,
-        [...callerLeaves(signal, 'a terminal'), diesWith(session.link.dead)],
+        [...callerLeaves(signal, 'a terminal'), diesWith(channel.owner.dead)],
         {
           afterMs: BEGIN_MS,
           error: () =>
@@ -95,7 +96,7 @@ export class RemoteTerminal {
       )
       const pid = /^ok (\d+)$/.exec(line)?.[1]
       if (pid === undefined) throw startFailure(line, marked.noise, prepared, session.machine)
-      return new RemoteTerminal(session, channel, output, Number(pid), prepared.graceMs)
+      return new RemoteTerminal(machine, channel, output, Number(pid), prepared.graceMs)
     } catch (error) {
       channel.close()
       throw error
@@ -103,13 +104,13 @@ export class RemoteTerminal {
   }
 
   private constructor(
-    session: MachineSession,
+    machine: Machine,
     channel: ExecChannel,
     output: PassThrough,
     leader: number,
     graceMs: number,
   ) {
-    this.#session = session
+    this.#machine = machine
     this.#channel = channel
     this.output = output
     this.leader = leader
@@ -132,7 +133,7 @@ export class RemoteTerminal {
   }
 
   get machine(): string {
-    return this.#session.machine
+    return this.#machine.name
   }
 
   get exited(): boolean {
@@ -145,7 +146,7 @@ export class RemoteTerminal {
     if (this.#channel.stdin.write(text)) return
     await race(
       () => new Promise<void>((resolve) => this.#channel.stdin.once('drain', () => resolve())),
-      [diesWith(this.#session.link.dead)],
+      [diesWith(this.#channel.owner.dead)],
     )
   }
 
@@ -156,7 +157,7 @@ export class RemoteTerminal {
   /** @returns undefined when no foreground group can be told. */
   async foreground(): Promise<Foreground | undefined> {
     if (this.#exited) return undefined
-    const helper = await this.#session.helper()
+    const helper = await this.#helper()
     const script = `(set -- ${this.leader}; ${FOREGROUND})`
     const [group = '', waiting] = (await helper.run(script)).output.toString('latin1').split(' ')
     const processGroup = Number.parseInt(group, 10)
@@ -178,9 +179,14 @@ export class RemoteTerminal {
       )
     }
     const name = signal.slice('SIG'.length)
-    const helper = await this.#session.helper()
+    const helper = await this.#helper()
     await helper.run(`kill -s ${name} -- -${processGroup} || kill -s ${name} -${processGroup}`)
     return processGroup
+  }
+
+  /** Of the machine's present session: the terminal's own connection may be another one. */
+  async #helper(): Promise<HelperShell> {
+    return (await this.#machine.session()).helper()
   }
 
   /** End every process of the terminal's session and wait for it. Idempotent. */
@@ -193,9 +199,9 @@ export class RemoteTerminal {
   }
 
   async #end(): Promise<void> {
-    if (this.#session.link.alive) {
+    if (!this.#channel.owner.dead.aborted) {
       const tenths = String(Math.max(1, Math.ceil(this.#graceMs / 100)))
-      await askMachine(this.#session, END_SESSION, [String(this.leader), tenths])
+      await askMachine(await this.#machine.session(), END_SESSION, [String(this.leader), tenths])
     }
     this.#channel.close()
     await this.done.catch((_toldToWhoAwaitsIt: unknown) => undefined)

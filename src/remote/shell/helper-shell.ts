@@ -5,7 +5,7 @@
  */
 import { race, callerLeaves } from '../../base/race.ts'
 import type { ExecChannel } from '../../ssh/channel/exec.ts'
-import type { Link } from '../../ssh/connection/link.ts'
+import type { MachineSession } from '../session.ts'
 import { LinkLostError } from '../../ssh/errors.ts'
 import { oneLine, startScript, type LoginShell } from './command-line.ts'
 import { MarkedStream, randomMark } from './marked.ts'
@@ -21,25 +21,30 @@ export interface HelperAnswer {
 export class HelperShell {
   readonly #channel: ExecChannel
   readonly #machine: string
-  readonly #link: Link
   readonly #mark: string
   readonly #waiting: ((answer: HelperAnswer) => void)[] = []
   readonly #gone = new AbortController()
   #buffered: Buffer = Buffer.alloc(0)
 
   /** @throws ChannelError, LinkLostError. */
-  static async open(link: Link, loginShell: LoginShell, signal?: AbortSignal): Promise<HelperShell> {
+  static async open(
+    session: MachineSession,
+    loginShell: LoginShell,
+    signal?: AbortSignal,
+  ): Promise<HelperShell> {
     const mark = randomMark()
     const start = startScript(HELPER, [mark], loginShell)
-    const channel = await link.exec(start.commandLine, signal)
+    let helper: HelperShell | undefined
+    const yields = (): void => helper?.closeIfIdle()
+    const channel = await session.exec(start.commandLine, { signal, lasting: true, yields })
     if (start.preamble !== '') channel.stdin.write(start.preamble)
-    return new HelperShell(channel, link, mark)
+    helper = new HelperShell(channel, mark)
+    return helper
   }
 
-  private constructor(channel: ExecChannel, link: Link, mark: string) {
-    const machine = link.machine
+  private constructor(channel: ExecChannel, mark: string) {
+    const { machine } = channel.owner
     this.#channel = channel
-    this.#link = link
     this.#machine = machine
     this.#mark = mark
     const stream = new MarkedStream(
@@ -75,11 +80,16 @@ export class HelperShell {
         error: () => {
           // Later answers would be taken for earlier ones: this shell is of no more use.
           this.close()
-          this.#link.suspect(ANSWER_MS)
+          this.#channel.owner.suspect(ANSWER_MS)
           return new LinkLostError(`no answer within ${ANSWER_MS / 1000} s`, { machine: this.#machine })
         },
       },
     )
+  }
+
+  /** Another one is opened when it is needed. */
+  closeIfIdle(): void {
+    if (this.#waiting.length === 0) this.close()
   }
 
   close(): void {

@@ -38,10 +38,13 @@ export class ExecChannel {
   readonly exit: Promise<ExitFacts>
   /** Settles when the channel is closed on both sides; never rejects. */
   readonly closed: Promise<void>
+  /** The connection it lives on. */
+  readonly owner: Owner
   readonly #channel: ClientChannel
 
   constructor(channel: ClientChannel, owner: Owner) {
     this.#channel = channel
+    this.owner = owner
     this.stdin = channel
     this.stdout = channel
     this.stderr = channel.stderr

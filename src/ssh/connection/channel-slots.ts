@@ -4,21 +4,36 @@
  * started on the machine and is tried again, and the real limit is learnt from the refusals.
  */
 import { diesWith, pause } from '../../base/race.ts'
+import { ChannelError } from '../errors.ts'
 
 /** sshd's default MaxSessions is 10; two are for SFTP and two stay free for its late freeing. */
 export const DEFAULT_COMMAND_CHANNELS = 6
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 250
+/** sshd has freed the slot of a closed channel by then. */
+const LATE_FREEING_MS = 300
+/** A server that refuses for so long, with nothing of ours open, gives this account no channel at all. */
+const NEVER_MS = 5000
+
+/** The caller left the queue to be served elsewhere; nothing was started here. */
+export class QueueLeft extends Error {}
 
 /** Thrown by an opener when the server refused the channel without starting anything. */
 export class ChannelRefused extends Error {}
 
 export class ChannelSlots {
+  readonly #machine: string
   #limit: number
+  /** Slots taken: channels that are open, and those that are being opened. */
   #open = 0
+  /** Channels that are open. */
+  #established = 0
+  /** Since when the server refuses while no channel opens or closes. */
+  #refusingSince: number | undefined
   readonly #waiting: (() => void)[] = []
 
-  constructor(limit = DEFAULT_COMMAND_CHANNELS) {
+  constructor(machine: string, limit = DEFAULT_COMMAND_CHANNELS) {
+    this.#machine = machine
     this.#limit = limit
   }
 
@@ -30,28 +45,46 @@ export class ChannelSlots {
     return this.#open
   }
 
+  /** False also when not even one channel can be had here, as far as we know. */
+  get hasRoom(): boolean {
+    return this.#open < this.#limit
+  }
+
   /**
    * Wait for a slot and open a channel in it, again and again while the server refuses.
    * @param opener - resolves with the channel; throws `ChannelRefused` when the server had no room.
    * @param giveUp - aborted when the caller no longer wants the channel; its reason is thrown.
+   * @param leaveQueue - aborted when the caller can be served elsewhere; ignored while a channel opens.
    * @returns the channel and the release of its slot, to be called once.
+   * @throws ChannelError `refused` when the server never has room; QueueLeft.
    */
   async acquire<T>(
     opener: () => Promise<T>,
     giveUp: AbortSignal,
+    leaveQueue: AbortSignal | undefined,
   ): Promise<{ channel: T; release: () => void }> {
-    await this.#enter(giveUp)
+    await this.#enter(giveUp, leaveQueue)
     let opened = false
     try {
       for (let attempt = 1; ; attempt += 1) {
         try {
           const channel = await opener()
           opened = true
+          this.#changeEstablished(1)
           return { channel, release: this.#releaseOnce() }
         } catch (error) {
           if (!(error instanceof ChannelRefused)) throw error
-          // Others are open and still it is full: the server's limit is lower than we thought.
-          if (attempt > 3 && this.#open > 1) this.#limit = Math.max(1, this.#open - 1)
+          this.#refusingSince ??= performance.now()
+          const refusedMs = performance.now() - this.#refusingSince
+          // It stays full although what we closed must be free by now: its limit is lower than we thought.
+          if (refusedMs > LATE_FREEING_MS) this.#limit = Math.min(this.#limit, this.#established)
+          if (this.#established === 0 && refusedMs > NEVER_MS) {
+            throw new ChannelError('its SSH server allows no command channel for this account', 'refused', {
+              machine: this.#machine,
+              cause: error,
+            })
+          }
+          if (leaveQueue?.aborted === true) throw new QueueLeft()
           await pause(Math.min(FIRST_PAUSE_MS * attempt, LONGEST_PAUSE_MS), [diesWith(giveUp)])
         }
       }
@@ -60,24 +93,34 @@ export class ChannelSlots {
     }
   }
 
-  async #enter(giveUp: AbortSignal): Promise<void> {
+  async #enter(giveUp: AbortSignal, leaveQueue: AbortSignal | undefined): Promise<void> {
     giveUp.throwIfAborted()
-    if (this.#open < this.#limit) {
+    if (this.#open < Math.max(1, this.#limit)) {
       this.#open += 1
       return
     }
     await new Promise<void>((resolve, reject) => {
-      const proceed = (): void => {
+      const settle = (act: () => void): void => {
         giveUp.removeEventListener('abort', leave)
-        resolve()
+        leaveQueue?.removeEventListener('abort', goElsewhere)
+        act()
       }
-      const leave = (): void => {
+      const proceed = (): void => settle(resolve)
+      const depart = (error: Error): void => {
         this.#waiting.splice(this.#waiting.indexOf(proceed), 1)
-        reject(giveUp.reason as Error)
+        settle(() => reject(error))
       }
+      const leave = (): void => depart(giveUp.reason as Error)
+      const goElsewhere = (): void => depart(new QueueLeft())
       this.#waiting.push(proceed)
-      giveUp.addEventListener('abort', leave, { once: true })
+      giveUp.addEventListener('abort', leave)
+      leaveQueue?.addEventListener('abort', goElsewhere)
     })
+  }
+
+  #changeEstablished(by: 1 | -1): void {
+    this.#established += by
+    this.#refusingSince = undefined
   }
 
   #releaseOnce(): () => void {
@@ -85,12 +128,13 @@ export class ChannelSlots {
     return () => {
       if (!held) return
       held = false
+      this.#changeEstablished(-1)
       this.#leave()
     }
   }
 
   #leave(): void {
-    const next = this.#open <= this.#limit ? this.#waiting.shift() : undefined
+    const next = this.#open <= Math.max(1, this.#limit) ? this.#waiting.shift() : undefined
     if (next === undefined) this.#open -= 1
     else next()
   }

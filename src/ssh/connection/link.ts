@@ -12,7 +12,7 @@ import { ExecChannel, type TerminalSize } from '../channel/exec.ts'
 import { SftpChannel } from '../channel/sftp.ts'
 import { ChannelError, LinkLostError, type Stage } from '../errors.ts'
 import type { KeyDescription } from '../trust/fingerprint.ts'
-import { ChannelRefused, ChannelSlots, DEFAULT_COMMAND_CHANNELS } from './channel-slots.ts'
+import { ChannelRefused, ChannelSlots } from './channel-slots.ts'
 
 /** A channel open, or any other small request, that has no answer by then will have none. */
 export const SMALL_REQUEST_MS = 15_000
@@ -32,11 +32,25 @@ export interface LinkFacts {
   readonly address: string
 }
 
+export interface ExecOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Run it on a pseudo-terminal of this size. */
+  readonly terminal?: TerminalSize
+  /** It stays open for long and does little: a terminal, a shell that waits for questions. */
+  readonly lasting?: boolean
+  /** Called when others wait for its place, as long as its channel is open: it may close itself. */
+  readonly yields?: () => void
+  /** Aborted when the command can run elsewhere: it leaves the queue, unless its channel opens already. */
+  readonly leaveQueue?: AbortSignal
+}
+
 export class Link {
   readonly facts: LinkFacts
   readonly #client: Client
   readonly #death = new AbortController()
   readonly #slots: ChannelSlots
+  /** Slots of what stays open for long; the same ones, where the server does not mind. */
+  readonly #lasting: ChannelSlots
   readonly #openingSftp: SharedAttempt<SftpChannel>
   #sftp: SftpChannel | undefined
   #lastUse = performance.now()
@@ -46,7 +60,9 @@ export class Link {
     this.facts = facts
     this.#client = client
     // dropbear before its fix ends the connection when short commands run side by side.
-    this.#slots = new ChannelSlots(/dropbear/i.test(facts.ident) ? 1 : DEFAULT_COMMAND_CHANNELS)
+    const serial = /dropbear/i.test(facts.ident)
+    this.#lasting = new ChannelSlots(facts.machine)
+    this.#slots = serial ? new ChannelSlots(facts.machine, 1) : this.#lasting
     this.#openingSftp = new SharedAttempt(`opening SFTP on ${facts.machine}`, () => this.#openSftp())
     socket.on('data', () => {
       this.#lastByte = performance.now()
@@ -71,12 +87,22 @@ export class Link {
 
   /** Command channels that are open now. */
   get commandsRunning(): number {
-    return this.#slots.open
+    return this.#slots === this.#lasting ? this.#slots.open : this.#slots.open + this.#lasting.open
+  }
+
+  /** Not even one command can be had here, as far as we know: files take all that the server allows. */
+  isHopeless(options: ExecOptions): boolean {
+    return this.#slotsFor(options).limit === 0
+  }
+
+  /** A command would be started at once, as far as we know. */
+  hasRoom(options: ExecOptions): boolean {
+    return this.#slotsFor(options).hasRoom
   }
 
   /** Milliseconds since the last request began or ended; 0 while a command runs. */
   get idleMs(): number {
-    if (this.#slots.open > 0 || (this.#sftp?.pending ?? 0) > 0) return 0
+    if (this.commandsRunning > 0 || (this.#sftp?.pending ?? 0) > 0) return 0
     return performance.now() - this.#lastUse
   }
 
@@ -105,14 +131,18 @@ export class Link {
   /**
    * Run a command line through the user's login shell, as `ssh host <command>` does.
    * @param command - already quoted; the login shell parses it.
-   * @param terminal - run it on a pseudo-terminal of this size.
-   * @throws ChannelError `no-exec` or `refused`; LinkLostError.
+   * @throws ChannelError `no-exec` or `refused`; LinkLostError; QueueLeft.
    */
-  async exec(command: string, signal?: AbortSignal, terminal?: TerminalSize): Promise<ExecChannel> {
+  async exec(command: string, options: ExecOptions = {}): Promise<ExecChannel> {
+    const { signal } = options
     this.touch()
     const leave = callerLeaves(signal, `a command on ${this.machine}`)
     const giveUp = signal === undefined ? this.dead : AbortSignal.any([this.dead, signal])
-    const acquired = this.#slots.acquire(() => this.#openExec(command, terminal), giveUp)
+    const acquired = this.#slotsFor(options).acquire(
+      () => this.#openExec(command, options.terminal),
+      giveUp,
+      options.leaveQueue,
+    )
     const { channel, release } = await race(() => acquired, [...leave, diesWith(this.dead)]).catch(
       (error: unknown) => {
         // The caller has left; a channel that opens after all is nobody's, so it must not keep its slot.
@@ -137,6 +167,10 @@ export class Link {
   end(): void {
     this.#die('the connection was closed by Presence')
     this.#client.end()
+  }
+
+  #slotsFor({ lasting = false }: ExecOptions): ChannelSlots {
+    return lasting ? this.#lasting : this.#slots
   }
 
   #openExec(command: string, terminal: TerminalSize | undefined): Promise<ExecChannel> {

@@ -5,9 +5,12 @@
 import { Emitter } from '../../base/emitter.ts'
 import { messageOf } from '../../base/failure.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
+import type { ExecChannel } from '../channel/exec.ts'
 import { ConnectError, type Stage } from '../errors.ts'
+import { NOBODY } from '../questions.ts'
 import { connectOnce, type ConnectDependencies } from './attempt.ts'
-import type { Link } from './link.ts'
+import type { ExecOptions, Link } from './link.ts'
+import { SpareLinks } from './spare-links.ts'
 
 /** Whether a caller wants an attempt in any case, or only when one is due. */
 export type Hurry = 'now' | 'when-due'
@@ -27,6 +30,8 @@ export class MachineConnection {
   readonly machine: string
   readonly changes = new Emitter<ConnectionState>()
   readonly #attempt: SharedAttempt<Link>
+  readonly #dependencies: ConnectDependencies
+  readonly #spares = new WeakMap<Link, SpareLinks>()
   #state: ConnectionState = { kind: 'idle' }
   /** The last failure, and until when callers in no hurry are answered with it. */
   #failure: { readonly error: unknown; readonly until: number } | undefined
@@ -34,9 +39,8 @@ export class MachineConnection {
 
   constructor(machine: string, dependencies: ConnectDependencies) {
     this.machine = machine
-    this.#attempt = new SharedAttempt(`connecting to ${machine}`, (signal) =>
-      this.#connect(dependencies, signal),
-    )
+    this.#dependencies = dependencies
+    this.#attempt = new SharedAttempt(`connecting to ${machine}`, (signal) => this.#connect(signal))
   }
 
   get state(): ConnectionState {
@@ -74,10 +78,20 @@ export class MachineConnection {
     return this.#attempt.join(signal)
   }
 
+  /**
+   * Run a command over a link of this machine, or over a spare connection when that one is full.
+   * @throws as `Link.exec`.
+   */
+  exec(link: Link, command: string, options: ExecOptions = {}): Promise<ExecChannel> {
+    return (this.#spares.get(link) ?? link).exec(command, options)
+  }
+
   /** Close the link after it was idle for at least `idleMs`. */
   closeIfIdle(idleMs: number): void {
     const link = this.current
-    if (link === undefined || link.idleMs < idleMs) return
+    if (link === undefined) return
+    this.#spares.get(link)?.closeIdle(idleMs)
+    if (link.idleMs < idleMs) return
     this.#set({ kind: 'idle' })
     link.end()
   }
@@ -95,17 +109,19 @@ export class MachineConnection {
       new ConnectError('the attempt was given up', 'closed', { machine: this.machine, stage: 'config' }),
     )
     this.#set({ kind: 'idle' })
-    link?.end()
+    if (link === undefined) return
+    this.#spares.get(link)?.end()
+    link.end()
   }
 
-  async #connect(dependencies: ConnectDependencies, signal: AbortSignal): Promise<Link> {
+  async #connect(signal: AbortSignal): Promise<Link> {
     this.#set({ kind: 'connecting', stage: 'config' })
     const began = performance.now()
     let link: Link
     try {
       link = await connectOnce(
         this.machine,
-        dependencies,
+        this.#dependencies,
         (stage) => this.#set({ kind: 'connecting', stage }),
         signal,
       )
@@ -125,6 +141,7 @@ export class MachineConnection {
       throw new ConnectError('Presence is shutting down', 'closed', { machine: this.machine, stage: 'ready' })
     }
     this.#failure = undefined
+    this.#spares.set(link, new SpareLinks(link, (stop) => this.#connectOneMore(stop)))
     this.#set({ kind: 'ready', link, since: new Date() })
     link.dead.addEventListener('abort', () => {
       if (this.#state.kind === 'ready' && this.#state.link === link) {
@@ -132,6 +149,15 @@ export class MachineConnection {
       }
     })
     return link
+  }
+
+  #connectOneMore(signal: AbortSignal): Promise<Link> {
+    return connectOnce(
+      this.machine,
+      { ...this.#dependencies, questions: NOBODY },
+      (_stageOfASpare) => undefined,
+      signal,
+    )
   }
 
   #set(state: ConnectionState): void {

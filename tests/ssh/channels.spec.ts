@@ -1,0 +1,131 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startEmbedded } from '../../scripts/machine/embedded.ts'
+import { parseRemotePath } from '../../src/base/remote-path.ts'
+import type { MachineSession } from '../../src/remote/session.ts'
+import type { ExecChannel } from '../../src/ssh/channel/exec.ts'
+import { ChannelRefused, ChannelSlots, QueueLeft } from '../../src/ssh/connection/channel-slots.ts'
+import { ChannelError } from '../../src/ssh/errors.ts'
+import { rigOf, startRig, type Rig } from '../support/rig.ts'
+
+const never = new AbortController().signal
+
+describe('channel slots', () => {
+  it('try a refused channel again, and learn the limit', async () => {
+    const slots = new ChannelSlots('demo', 6)
+    let openNow = 0
+    const opener = async (): Promise<string> => {
+      if (openNow >= 2) throw new ChannelRefused('full')
+      openNow += 1
+      return 'channel'
+    }
+    const work = async (): Promise<void> => {
+      const { release } = await slots.acquire(opener, never, undefined)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      openNow -= 1
+      release()
+    }
+    await Promise.all(Array.from({ length: 40 }, work))
+    expect(slots.open).toBe(0)
+    // Refusals that last are no late freeing any more.
+    openNow = 1
+    const refused = slots.acquire(opener, never, undefined)
+    const second = slots.acquire(opener, never, undefined)
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    expect(slots.limit).toBe(1)
+    expect(slots.hasRoom).toBe(false)
+    openNow = 0
+    await Promise.all([refused, second])
+  })
+
+  it('are given back by a caller who leaves the queue, for good or for another connection', async () => {
+    const slots = new ChannelSlots('demo', 1)
+    const first = await slots.acquire(() => Promise.resolve('a'), never, undefined)
+    const leaving = new AbortController()
+    const second = slots.acquire(() => Promise.resolve('b'), leaving.signal, undefined)
+    const elsewhere = new AbortController()
+    const third = slots.acquire(() => Promise.resolve('c'), never, elsewhere.signal)
+    leaving.abort(new Error('left'))
+    elsewhere.abort()
+    await expect(second).rejects.toThrow('left')
+    await expect(third).rejects.toBeInstanceOf(QueueLeft)
+    first.release()
+    expect(slots.open).toBe(0)
+    expect((await slots.acquire(() => Promise.resolve('d'), never, undefined)).channel).toBe('d')
+  })
+
+  it('keep a channel that opens while its caller could go elsewhere: a command never runs twice', async () => {
+    const slots = new ChannelSlots('demo', 1)
+    const elsewhere = new AbortController()
+    const opening = Promise.withResolvers<string>()
+    const acquired = slots.acquire(() => opening.promise, never, elsewhere.signal)
+    elsewhere.abort()
+    opening.resolve('opened')
+    expect((await acquired).channel).toBe('opened')
+  })
+})
+
+describe('a machine that allows few sessions', () => {
+  let rig: Rig | undefined
+  afterEach(() => rig?.stop())
+
+  async function output(session: MachineSession, command: string): Promise<string> {
+    const channel = await session.exec(command)
+    let text = ''
+    channel.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    channel.stdin.end()
+    await channel.exit
+    await channel.closed
+    return text
+  }
+
+  /** Terminals that stay open, commands beside them, and files. */
+  async function useMuch(used: Rig, terminals: number): Promise<void> {
+    writeFileSync(join(used.folder, 'f'), 'content')
+    const file = { path: parseRemotePath(join(used.folder, 'f')), shown: 'f' }
+    const session = await used.machine.session()
+    const size = { type: 'dumb', rows: 24, cols: 80 }
+    const open: ExecChannel[] = []
+    for (let count = 0; count < terminals; count += 1) {
+      const channel = await session.exec('cat', { terminal: size, lasting: true })
+      channel.stdout.resume()
+      open.push(channel)
+    }
+    const commands = Array.from({ length: 20 }, (_, index) => output(session, `echo ${index}`))
+    const reads = Array.from({ length: 20 }, () => used.files.readText(file))
+    expect(await Promise.all(commands)).toEqual(Array.from({ length: 20 }, (_, index) => `${index}\n`))
+    expect(new Set(await Promise.all(reads))).toEqual(new Set(['content']))
+    expect((await (await used.machine.session()).helper()).usable).toBe(true)
+    for (const channel of open) channel.close()
+    await Promise.all(open.map((channel) => channel.closed))
+  }
+
+  it('has room for commands and files beside more terminals than one connection holds', async () => {
+    rig = await startRig()
+    await useMuch(rig, 9)
+  })
+
+  it.each([1, 2, 3])('works with %i sessions a connection', async (sessions) => {
+    rig = await startRig({ sshdConfig: [`MaxSessions ${sessions}`] })
+    await useMuch(rig, 2)
+  })
+
+  it('serves a server that must not run short commands side by side, its helper shell open', async () => {
+    const folder = mkdtempSync('/var/tmp/presence-serial-')
+    rig = rigOf(folder, await startEmbedded({ folder, software: 'dropbear_2022.83' }))
+    const session = await rig.machine.session()
+    expect((await session.helper()).usable).toBe(true)
+    const outputs = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => output(session, `echo ${index}`)),
+    )
+    expect(outputs).toEqual(Array.from({ length: 8 }, (_, index) => `${index}\n`))
+  })
+
+  it('is told apart from one that allows none at all, which is an error and no wait without end', async () => {
+    rig = await startRig({ sshdConfig: ['MaxSessions 0'] })
+    const failure = await rig.machine.session().catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ChannelError)
+    expect((failure as Error).message).toMatch(/demo: .*allows no/)
+  })
+})
