@@ -7,8 +7,11 @@ import { existsSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 
-/** Folders of a published package that nobody who uses it needs. */
-const NOT_NEEDED = new Set(['node_modules', 'test', 'tests', 'examples'])
+/** Folders of a published package that nobody who runs it under Node needs. */
+const NOT_NEEDED = new Set(['node_modules', 'test', 'tests', 'examples', 'browser'])
+
+/** Declarations, and native parts that were built for the computer this runs on. */
+const NOT_NEEDED_FILE = /\.(?:d\.[cm]?ts|node)$/
 
 /**
  * Copy the dependencies of `from`'s package.json, and theirs, flat into `into/node_modules`.
@@ -32,7 +35,7 @@ export async function bundleDependencies(from: string, into: string): Promise<st
     await cp(folder, join(into, 'node_modules', name), {
       recursive: true,
       dereference: true,
-      filter: (path) => path === folder || !(NOT_NEEDED.has(basename(path)) || path.endsWith('.node')),
+      filter: (path) => path === folder || !(NOT_NEEDED.has(basename(path)) || NOT_NEEDED_FILE.test(path)),
     })
   }
   return [...folders.keys()].sort()

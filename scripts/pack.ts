@@ -6,9 +6,10 @@
 import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { build } from './build.ts'
 import { bundleDependencies } from './bundled-dependencies.ts'
+import { shipInstaller } from './install/ship.ts'
 import { program, readJson, ROOT, toolEnvironment } from './project/checkout.ts'
 import { run } from './project/children.ts'
 
@@ -70,4 +71,8 @@ async function tarballOf(staging: string): Promise<string> {
   return tarball
 }
 
-if (import.meta.main) console.log(await pack())
+if (import.meta.main) {
+  const tarball = await pack()
+  await shipInstaller(dirname(tarball))
+  console.log(tarball)
+}

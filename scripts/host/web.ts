@@ -24,7 +24,10 @@ export interface WebOptions {
 const BOOT_DEADLINE_MS = 120_000
 
 /** @throws with DSH's own output when it ends before it serves; a taken port is named. */
-export async function startWeb(home: DshHome, options: WebOptions = {}): Promise<WebHost> {
+export async function startWeb(
+  home: Pick<DshHome, 'folder' | 'dsh' | 'env'>,
+  options: WebOptions = {},
+): Promise<WebHost> {
   const port = options.port ?? 0
   const child = await startChild([...home.dsh, 'web', '--no-open', '--port', String(port)], {
     cwd: options.cwd ?? home.folder,
