@@ -22,6 +22,8 @@ export interface OpenSshOptions extends MachineOptions {
    * the rig's SFTP service.
    */
   readonly sshdConfig?: readonly string[]
+  /** Argv that the server's own is appended to, e.g. of a program that gives it a view of its own. */
+  readonly within?: readonly string[]
 }
 
 /** How often another port is tried when the chosen one was taken meanwhile. */
@@ -38,10 +40,13 @@ export async function startOpenSsh(options: OpenSshOptions): Promise<DemoMachine
   if (other) await handOver(layout.home, user)
   const start = await sftpStart(layout.home)
   const extra = options.sshdConfig ?? []
-  let { port, sshd } = await listen(layout, user, start.folder, extra).catch(async (failure: unknown) => {
-    await start.release()
-    throw failure
-  })
+  const within = options.within ?? []
+  let { port, sshd } = await listen(layout, user, start.folder, extra, within).catch(
+    async (failure: unknown) => {
+      await start.release()
+      throw failure
+    },
+  )
   await writeClientFiles(layout, port, user)
 
   const end = async (): Promise<void> => {
@@ -76,7 +81,7 @@ export async function startOpenSsh(options: OpenSshOptions): Promise<DemoMachine
     },
     restart: async () => {
       await end()
-      ;({ port, sshd } = await listen(layout, user, start.folder, extra, port))
+      ;({ port, sshd } = await listen(layout, user, start.folder, extra, within, port))
     },
   }
 }
@@ -86,6 +91,7 @@ async function listen(
   user: string,
   startFolder: string,
   extra: readonly string[],
+  within: readonly string[],
   wanted?: number,
 ): Promise<{ port: number; sshd: Child }> {
   const program = findProgram('sshd')
@@ -97,7 +103,7 @@ async function listen(
     await writeFile(layout.sshdConfigFile, configuration(layout, port, user, startFolder, extra))
     await rm(layout.logFile, { force: true })
     // sshd executes itself again for each connection: with a relative path every one would be reset.
-    const argv = [resolve(program), '-D', '-f', layout.sshdConfigFile, '-E', layout.logFile]
+    const argv = [...within, resolve(program), '-D', '-f', layout.sshdConfigFile, '-E', layout.logFile]
     const sshd = await startChild(argv)
     const failure = await listening(sshd, port)
     if (failure === undefined) return { port, sshd }

@@ -15,8 +15,15 @@ const CONFINEMENT = {
 /** The text for a session's folder; empty for a local one. */
 export function runtimeContext(presence: Presence, cwd: string | undefined): string {
   if (cwd === undefined) return ''
-  const place = presence.mounts.parse(cwd)
-  return place === null ? '' : describe(presence, place, cwd)
+  const location = presence.mounts.locate(cwd)
+  switch (location.world) {
+    case 'local':
+      return ''
+    case 'unknown-machine':
+      return `This session works on the remote machine "${location.machine}", which is not known any more: nothing can be done there until it is in the SSH configuration again.`
+    case 'remote':
+      return describe(presence, location.place, cwd)
+  }
 }
 
 function describe(presence: Presence, place: Place, cwd: string): string {

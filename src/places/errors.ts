@@ -23,3 +23,15 @@ export class PlaceError extends PresenceError {
     this.code = code
   }
 }
+
+/** A path under the mounts of a machine that is not known (any more). */
+export class StrayPathError extends PresenceError {
+  constructor(path: string, machine: string) {
+    super(
+      `"${path}" belongs to the machine "${machine}", which is not known: it is neither an alias of your SSH ` +
+        'configuration nor in machines.yml. Nothing was looked up locally instead',
+      'refused',
+      { machine },
+    )
+  }
+}

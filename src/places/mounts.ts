@@ -6,6 +6,7 @@
 import { posix, win32 } from 'node:path'
 import { REMOTE_ROOT, childOf, segmentsOf, type RemotePath } from '../base/remote-path.ts'
 import { escapeSegment, unescapeSegment } from './segment-name.ts'
+import { StrayPathError } from './errors.ts'
 import type { Place } from './place.ts'
 
 export interface MountsOptions {
@@ -23,6 +24,17 @@ export type Location =
   | { readonly world: 'remote'; readonly place: Place }
   /** Below the mounts, but of no known machine: it is refused, never served locally. */
   | { readonly world: 'unknown-machine'; readonly machine: string; readonly below: boolean }
+
+/** What the host looks for in every folder above a session's, and which can be no machine's name. */
+const PROBED = new Set([
+  '.git',
+  '.dsh',
+  '.agents',
+  'AGENTS.md',
+  'AGENTS.local.md',
+  'CLAUDE.md',
+  'CLAUDE.local.md',
+])
 
 export class Mounts {
   readonly #options: MountsOptions
@@ -57,6 +69,24 @@ export class Mounts {
       .map((segment) => unescapeSegment(segment, this.#options.platform))
       .reduce<RemotePath>(childOf, REMOTE_ROOT)
     return { world: 'remote', place: { machine, path: remote } }
+  }
+
+  /**
+   * The place of a path under the mounts, or undefined for a path elsewhere.
+   * @throws StrayPathError for a machine that is not known (any more).
+   */
+  placeOf(path: string): Place | undefined {
+    const location = this.locate(path)
+    switch (location.world) {
+      case 'local':
+        return undefined
+      case 'remote':
+        return location.place
+      case 'unknown-machine':
+        // `<mounts>/.git` and the like are names of the host's probes, not machines: simply absent locally.
+        if (!location.below && PROBED.has(location.machine)) return undefined
+        throw new StrayPathError(path, location.machine)
+    }
   }
 
   /** The mount spelling of a place. */

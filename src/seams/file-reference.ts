@@ -14,7 +14,6 @@ import {
 import { sharePresence, type Presence } from '../core/presence.ts'
 import { ReferenceIndex, type ReferenceLimits } from '../remote/search/reference-index.ts'
 import type { Candidate } from '../remote/search/rank.ts'
-import { placeOf } from './world.ts'
 
 class PresenceFileReference extends LocalFileReferenceService {
   // No `#private` members in services: the host hands them out behind a proxy. And names that no base
@@ -41,7 +40,7 @@ class PresenceFileReference extends LocalFileReferenceService {
 
   override async list(agent: Agent, query: string, signal: AbortSignal): Promise<Candidate[]> {
     const { cwd } = agent.session.header
-    const place = cwd === undefined ? undefined : placeOf(this.presence, cwd)
+    const place = cwd === undefined ? undefined : this.presence.mounts.placeOf(cwd)
     if (place === undefined) return super.list(agent, query, signal)
     let index = this.presenceIndexes.get(agent)
     if (index === undefined) {

@@ -33,7 +33,7 @@ import type { CallOptions, WriteGuard } from '../remote/files/remote-files.ts'
 import { watchPath } from '../remote/files/watch.ts'
 import { inHostTerms, toFsError } from '../host/errors.ts'
 import { hostMethod, type LaterFileSystem } from './facts.ts'
-import { placeOf, worldOf } from './world.ts'
+import { worldOf } from './world.ts'
 
 /** Key of a path that is nowhere: absent in every respect, and equal to no file's. */
 const NOWHERE = 'presence-nowhere:'
@@ -372,7 +372,7 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     signal: AbortSignal | undefined,
   ): Promise<Shown> {
     const { mode, workspaceRoot } = sandboxPolicy ?? this.ctx.sandboxPolicy.resolve()
-    const policy = { mode, workspace: placeOf(this.presence, workspaceRoot) }
+    const policy = { mode, workspace: this.presence.mounts.placeOf(workspaceRoot) }
     const path = await fencedPath(this.presence, place, target.displayPath, policy, signal)
     return { path, shown: target.displayPath }
   }

@@ -13,7 +13,6 @@ import { confinementOf, waysOut } from '../remote/confine.ts'
 import { markConfined } from './confined-argv.ts'
 import type { HostConfine, LaterConfineArguments } from './facts.ts'
 import { UNCONFINED_EXIT, UNCONFINED_SIGNATURE } from './told-failure.ts'
-import { placeOf } from './world.ts'
 
 /** What a write into one of bubblewrap's read-only binds says. */
 const DENIAL_SIGNATURES = ['read-only file system']
@@ -62,7 +61,7 @@ export default class PresenceSandbox extends LocalSandboxProvider {
 
   private placeOf(policy: SandboxPolicy): Place | undefined {
     try {
-      return placeOf(this.presence, policy.workspaceRoot)
+      return this.presence.mounts.placeOf(policy.workspaceRoot)
     } catch (error) {
       throw new SandboxUnavailableError(policy.mode, messageOf(error))
     }

@@ -4,7 +4,6 @@ import { joinRemote, type RemotePath } from '../base/remote-path.ts'
 import type { Presence } from '../core/presence.ts'
 import { StartError } from '../remote/process/errors.ts'
 import type { MachineSession } from '../remote/session.ts'
-import { placeOf } from './world.ts'
 
 /** The host's own search program, which lies among its packages and not on the machine. */
 export function isSearch(argv: readonly string[]): boolean {
@@ -42,7 +41,7 @@ export function translateSearch(
  */
 function operandFor(presence: Presence, machine: string, folder: RemotePath, operand: string): string {
   if (!isAbsolute(operand) && !operand.startsWith('/')) return operand
-  const place = placeOf(presence, operand)
+  const place = presence.mounts.placeOf(operand)
   if (place !== undefined && place.machine !== machine) {
     throw new StartError(`"${operand}" is a folder of another machine, ${place.machine}`, 'refused', machine)
   }

@@ -17,7 +17,7 @@ import type {} from '@deepseek-ai/dsh-sandbox-policy'
 import type { ToolRunContext } from '@deepseek-ai/dsh-tools'
 import type { Presence } from '../core/presence.ts'
 import { UnconfinedError, type SessionPolicy } from '../core/sandbox-policy.ts'
-import { toFsError } from '../host/errors.ts'
+import { inHostTerms, toFsError } from '../host/errors.ts'
 import { sessionPlace } from './target.ts'
 
 export interface PermissionArguments {
@@ -55,7 +55,8 @@ export async function policyFor(
   validateEscalationArgs(args.sandbox_permissions, args.justification)
   const standing = ctx.sandboxPolicy.resolve(exec.agent === undefined ? {} : { session: exec.agent.session })
   // A local session's own folder is on another computer; its remote workspace is the current one.
-  const workspace = sessionPlace(presence, exec) ?? presence.workspaces.active
+  const workspace =
+    (await inHostTerms(async () => sessionPlace(presence, exec))) ?? presence.workspaces.active
   if (args.sandbox_permissions === undefined || args.justification === undefined) {
     return { mode: standing.mode, workspace }
   }

@@ -33,7 +33,7 @@ export function registerTools(ctx: Context, presence: Presence): void {
 
   const isFor = (agent: Agent): boolean => {
     const { cwd } = agent.session.header
-    if (cwd !== undefined && presence.mounts.parse(cwd) !== null) return true
+    if (cwd !== undefined && presence.mounts.locate(cwd).world !== 'local') return true
     return presence.workspaces.active !== undefined || presence.seams.size === 0
   }
   const decide = (agent: Agent): void => {

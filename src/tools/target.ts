@@ -14,10 +14,13 @@ export interface TargetArguments {
   readonly path?: string | undefined
 }
 
-/** The remote workspace that the calling session works in, if it does. */
+/**
+ * The remote workspace that the calling session works in, if it does.
+ * @throws StrayPathError for a session on a machine that is not known any more: it is no local one.
+ */
 export function sessionPlace(presence: Presence, exec: ToolRunContext): Place | undefined {
   const cwd = exec.agent?.session.header.cwd
-  return cwd === undefined ? undefined : (presence.mounts.parse(cwd) ?? undefined)
+  return cwd === undefined ? undefined : presence.mounts.placeOf(cwd)
 }
 
 /** The folder that relative paths start from, or only a machine when none is known there. */
@@ -54,8 +57,8 @@ export function targetOf(
   if (path === undefined || path.trim() === '') {
     throw new PlaceError('the path is empty', 'bad-path', { machine })
   }
-  const mounted = presence.mounts.parse(path)
-  if (mounted !== null) {
+  const mounted = presence.mounts.placeOf(path)
+  if (mounted !== undefined) {
     if (mounted.machine === machine) return mounted
     throw new PlaceError(
       `"${path}" is a path of ${mounted.machine}; give host "${mounted.machine}" for it`,

@@ -31,7 +31,8 @@ export function wrongComputer(presence: Presence, call: Call): string | undefine
   const missing = SEAMS.filter((seam) => !presence.seams.has(seam))
   const cwd = call.agent?.session.header.cwd
   if (missing.length === 0 || cwd === undefined) return undefined
-  const place = presence.mounts.parse(cwd)
-  if (place === null) return undefined
-  return `this session's folder is ${placeTitle(place)}, but Presence does not serve ${missing.join(', ')} in this profile, so "${call.name}" would act on the local computer. Use the presence_* tools`
+  const location = presence.mounts.locate(cwd)
+  if (location.world === 'local') return undefined
+  const folder = location.world === 'remote' ? placeTitle(location.place) : `on ${location.machine}`
+  return `this session's folder is ${folder}, but Presence does not serve ${missing.join(', ')} in this profile, so "${call.name}" would act on the local computer. Use the presence_* tools`
 }

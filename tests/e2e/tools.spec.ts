@@ -3,15 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startWeb, type WebHost } from '../../scripts/host/web.ts'
 import { call, filesBelow, setStage, type Stage } from '../support/host.ts'
-import {
-  answerApprovals,
-  callPanel,
-  makeWorkspace,
-  openSession,
-  permit,
-  play,
-  type ToolResult,
-} from '../support/web.ts'
+import { answerApprovals, makeWorkspace, openSession, permit, play, type ToolResult } from '../support/web.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 })
 

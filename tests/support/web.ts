@@ -4,6 +4,7 @@ import type { Step } from '../../scripts/model/script.ts'
 import { SECRET_HEADER, type WorkspaceView } from '../../src/wire/api.ts'
 
 interface WireEvent {
+  readonly seq: number
   readonly type: string
   readonly data?: unknown
 }
@@ -45,11 +46,12 @@ export async function openSession(
 
 /** Let the model play these steps in a session, and wait for the turn's end. @returns its tool results. */
 export async function play(web: WebHost, sessionId: string, steps: readonly Step[]): Promise<ToolResult[]> {
-  const before = (await history(web, sessionId)).length
+  // By number: a long history comes in pages.
+  const before = (await history(web, sessionId)).at(-1)?.seq ?? -1
   const text = `SCRIPT: ${JSON.stringify([...steps, { text: 'done' }])}`
   await web.rpc('session.prompt', { sessionId, mode: 'queue', content: [{ type: 'text', text }] })
   for (;;) {
-    const events = (await history(web, sessionId)).slice(before)
+    const events = (await history(web, sessionId)).filter((event) => event.seq > before)
     if (events.some((event) => event.type === 'turn/end')) return resultsOf(events)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
