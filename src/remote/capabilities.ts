@@ -6,8 +6,7 @@ import { startScript, loginShellOf, type LoginShell } from './shell/command-line
 import { randomMark } from './shell/marked.ts'
 import { PROBE } from './shell/scripts.ts'
 import { ChannelError } from '../ssh/errors.ts'
-import type { ExecChannel } from '../ssh/channel/exec.ts'
-import type { ExecOptions } from '../ssh/connection/link.ts'
+import type { Exec } from '../ssh/connection/link.ts'
 import { race } from '../base/race.ts'
 import { LinkLostError } from '../ssh/errors.ts'
 
@@ -42,7 +41,7 @@ const LONGEST_ANSWER = 256 * 1024
 /** @throws LinkLostError when the connection dies or the probe does not answer. */
 export async function probeShell(
   machine: string,
-  exec: (command: string, options: ExecOptions) => Promise<ExecChannel>,
+  exec: Exec,
   signal: AbortSignal | undefined,
 ): Promise<ShellAnswer> {
   const mark = randomMark()

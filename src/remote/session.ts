@@ -2,8 +2,7 @@
  * One connection to one machine together with what was learnt over it: capabilities and the helper
  * shell live exactly as long as the link they were probed on.
  */
-import type { ExecChannel } from '../ssh/channel/exec.ts'
-import type { ExecOptions, Link } from '../ssh/connection/link.ts'
+import type { Exec, Link } from '../ssh/connection/link.ts'
 import type { MachineConnection } from '../ssh/connection/machine-connection.ts'
 import type { SftpChannel } from '../ssh/channel/sftp.ts'
 import { SharedAttempt } from '../base/shared-attempt.ts'
@@ -15,7 +14,8 @@ export class MachineSession {
   readonly link: Link
   /** False when the machine said that it has no SFTP. */
   readonly sftpAvailable: boolean
-  readonly #connection: MachineConnection
+  /** Run a command line through the login shell, wherever there is room for it. */
+  readonly exec: Exec
   readonly #shellAnswer: ShellAnswer
   readonly #openingHelper: SharedAttempt<HelperShell>
   #helper: HelperShell | undefined
@@ -31,24 +31,18 @@ export class MachineSession {
       // Whoever needs SFTP is told the reason then; without it commands still work.
       (error: unknown) => !(error instanceof ChannelError),
     )
-    const exec = (command: string, options: ExecOptions): Promise<ExecChannel> =>
-      connection.exec(link, command, options)
+    const exec: Exec = (command, options) => connection.exec(link, command, options)
     const answer = await probeShell(link.machine, exec, signal)
-    return new MachineSession(connection, link, answer, await opening)
+    return new MachineSession(exec, link, answer, await opening)
   }
 
-  private constructor(
-    connection: MachineConnection,
-    link: Link,
-    shellAnswer: ShellAnswer,
-    sftpAvailable: boolean,
-  ) {
-    this.#connection = connection
+  private constructor(exec: Exec, link: Link, shellAnswer: ShellAnswer, sftpAvailable: boolean) {
+    this.exec = exec
     this.link = link
     this.sftpAvailable = sftpAvailable
     this.#shellAnswer = shellAnswer
     this.#openingHelper = new SharedAttempt(`starting a helper shell on ${link.machine}`, async (signal) => {
-      const helper = await HelperShell.open(this, this.requireShell().loginShell, signal)
+      const helper = await HelperShell.open(this.exec, this.requireShell().loginShell, signal)
       this.#helper = helper
       return helper
     })
@@ -67,11 +61,6 @@ export class MachineSession {
   requireShell(): Shell {
     if (this.#shellAnswer.kind === 'shell') return this.#shellAnswer.shell
     throw new ChannelError(this.#shellAnswer.reason, 'no-exec', { machine: this.machine })
-  }
-
-  /** Run a command line through the login shell, wherever there is room for it. */
-  exec(command: string, options: ExecOptions = {}): Promise<ExecChannel> {
-    return this.#connection.exec(this.link, command, options)
   }
 
   sftp(signal?: AbortSignal): Promise<SftpChannel> {

@@ -5,7 +5,7 @@
  */
 import { race, callerLeaves } from '../../base/race.ts'
 import type { ExecChannel } from '../../ssh/channel/exec.ts'
-import type { MachineSession } from '../session.ts'
+import type { Exec } from '../../ssh/connection/link.ts'
 import { LinkLostError } from '../../ssh/errors.ts'
 import { oneLine, startScript, type LoginShell } from './command-line.ts'
 import { MarkedStream, randomMark } from './marked.ts'
@@ -27,16 +27,12 @@ export class HelperShell {
   #buffered: Buffer = Buffer.alloc(0)
 
   /** @throws ChannelError, LinkLostError. */
-  static async open(
-    session: MachineSession,
-    loginShell: LoginShell,
-    signal?: AbortSignal,
-  ): Promise<HelperShell> {
+  static async open(exec: Exec, loginShell: LoginShell, signal?: AbortSignal): Promise<HelperShell> {
     const mark = randomMark()
     const start = startScript(HELPER, [mark], loginShell)
     let helper: HelperShell | undefined
     const yields = (): void => helper?.closeIfIdle()
-    const channel = await session.exec(start.commandLine, { signal, lasting: true, yields })
+    const channel = await exec(start.commandLine, { signal, lasting: true, yields })
     if (start.preamble !== '') channel.stdin.write(start.preamble)
     helper = new HelperShell(channel, mark)
     return helper

@@ -44,6 +44,9 @@ export interface ExecOptions {
   readonly leaveQueue?: AbortSignal
 }
 
+/** How a command is run on a machine, wherever there is room for it. */
+export type Exec = (command: string, options?: ExecOptions) => Promise<ExecChannel>
+
 export class Link {
   readonly facts: LinkFacts
   readonly #client: Client
