@@ -1,4 +1,5 @@
 /** The installer with the real DSH and the packed tarball: what it does, refuses and leaves alone. */
+import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -49,6 +50,18 @@ async function expectRefusal(
   expect(home.tree()).toEqual(before)
 }
 
+/** As bootstrap.mjs sees it. */
+function isInstalled(): boolean {
+  const [lock, stamp, record] = [
+    'pnpm-lock.yaml',
+    'node_modules/.presence-installed',
+    'node_modules/.modules.yaml',
+  ].map((file) => join(ROOT, file)) as [string, string, string]
+  const digest = createHash('sha256').update(readFileSync(lock)).digest('hex')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return true
+  return existsSync(record) && statSync(record).mtimeMs >= statSync(lock).mtimeMs
+}
+
 describe('installing', () => {
   it('puts the newest tarball beside the program in, without any registry, and the host serves it', async () => {
     const home = await rig.home('fresh')
@@ -97,6 +110,8 @@ describe('installing', () => {
   })
 
   it('from a checkout packs it first', async () => {
+    // Packing would install dependencies that are older than the lock file: not in the middle of tests.
+    expect(isInstalled(), 'the dependencies are older than the lock file').toBe(true)
     const home = await rig.home('fresh')
     const script = join(ROOT, 'install-presence.sh')
     const { stdout } = await done(run(['sh', script, '--dsh-home', home.folder], { env: home.env }))
