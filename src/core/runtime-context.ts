@@ -2,14 +2,14 @@
  * What the model is told of its machine at each step: nothing in local sessions, and the same words as
  * long as nothing changes, so that it costs no tokens twice.
  */
-import { placeTitle, type Place } from '../places/place.ts'
+import type { Place } from '../places/place.ts'
 import { confinementOf } from '../remote/confine.ts'
-import type { Presence } from './presence.ts'
+import { SEAMS, type Presence } from './presence.ts'
 
 const CONFINEMENT = {
-  bwrap: 'commands are confined by bubblewrap on the machine (read-only and workspace-write modes)',
-  'unconfined-by-switch': "commands run unconfined, by the machine's own switch",
-  none: 'the machine has no confinement: commands need danger-full-access or an approval',
+  bwrap: 'by bubblewrap in read-only and workspace-write mode',
+  'unconfined-by-switch': "none, by the machine's own switch",
+  none: 'not available: commands need danger-full-access or an approval',
 } as const
 
 /** The text for a session's folder; empty for a local one. */
@@ -20,27 +20,32 @@ export function runtimeContext(presence: Presence, cwd: string | undefined): str
     case 'local':
       return ''
     case 'unknown-machine':
-      return `This session works on the remote machine "${location.machine}", which is not known any more: nothing can be done there until it is in the SSH configuration again.`
+      return `This session works on the remote machine "${location.machine}", which is not known any more. Nothing can be done there until it is in the SSH configuration again.`
     case 'remote':
       return describe(presence, location.place, cwd)
   }
 }
 
 function describe(presence: Presence, place: Place, cwd: string): string {
-  const machine = presence.machine(place.machine)
-  const lines = [
-    `This session works on the remote machine "${place.machine}" in ${place.path} (${placeTitle(place)}), over SSH.`,
-    `All tools act there. ${cwd} is the local spelling of ${place.path}; both spellings work in paths, ` +
-      `and other absolute paths mean paths of ${place.machine}.`,
-  ]
+  const acting = SEAMS.every((seam) => presence.seams.has(seam))
+    ? 'All tools act there, and absolute paths mean its paths.'
+    : 'Only the presence_* tools act there; use them instead of the others.'
+  return [
+    `This session works on the remote machine "${place.machine}" over SSH, in ${place.path}. ${acting}`,
+    `${cwd} is another spelling of that folder; both work.`,
+    facts(presence, place.machine),
+  ].join('\n')
+}
+
+function facts(presence: Presence, name: string): string {
+  const machine = presence.machine(name)
   const session = machine.current
   if (session === undefined) {
-    lines.push(`Link: ${machine.connection.state.kind === 'connecting' ? 'connecting' : 'not connected'}.`)
-  } else {
-    const { shell } = session
-    const search = shell?.programs.rg === undefined ? 'none (use bash with grep and find)' : 'ripgrep'
-    const confinement = confinementOf(shell, presence.machines.get(place.machine)?.unconfined === true)
-    lines.push(`Link: connected. Search engine: ${search}. Confinement: ${CONFINEMENT[confinement]}.`)
+    return `Link: ${machine.connection.state.kind === 'connecting' ? 'connecting' : 'not connected'}.`
   }
-  return lines.join('\n')
+  const { shell } = session
+  if (shell === undefined) return 'Link: connected. This account runs no commands; files can be used.'
+  const search = shell.programs.rg === undefined ? 'none, use grep and find in commands' : 'ripgrep'
+  const confinement = confinementOf(shell, presence.machines.get(name)?.unconfined === true)
+  return `Link: connected. Search engine: ${search}. Confinement of commands: ${CONFINEMENT[confinement]}.`
 }
