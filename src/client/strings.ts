@@ -60,6 +60,7 @@ export interface Strings {
 
   readonly workspaces: string
   readonly workspacesHint: string
+  readonly noSessionsHint: string
   readonly noWorkspaces: string
   readonly noWorkspacesHint: string
   readonly current: string
@@ -149,6 +150,8 @@ const en: Strings = {
 
   workspaces: 'Remote workspaces',
   workspacesHint: 'The current one serves the presence tools in sessions that belong to no remote folder.',
+  noSessionsHint:
+    'In this profile no session opens in them: make one current, and your local sessions reach it with the presence tools.',
   noWorkspaces: 'No remote workspaces yet',
   noWorkspacesHint: 'Add a remote folder above; it then stands in the sidebar like any other workspace.',
   current: 'Current',
@@ -264,6 +267,7 @@ const zh: Strings = {
 
   workspaces: '远程工作区',
   workspacesHint: '对于不属于任何远程文件夹的会话，presence 工具使用当前工作区。',
+  noSessionsHint: '在此配置中不能在其中打开会话：将其设为当前，本地会话即可通过 presence 工具访问它。',
   noWorkspaces: '还没有远程工作区',
   noWorkspacesHint: '在上方添加远程文件夹后，它会像其他工作区一样出现在侧边栏。',
   current: '当前',

@@ -7,7 +7,7 @@ import type { Place } from '../places/place.ts'
 import { placeTitle } from '../places/place.ts'
 import { PlaceError } from '../places/errors.ts'
 import type { WorkspaceRecord } from '../places/workspace-store.ts'
-import type { Presence } from './presence.ts'
+import { SEAMS, type Presence } from './presence.ts'
 
 export interface HostWorkspace {
   readonly id: string
@@ -33,7 +33,8 @@ export class WorkspaceService {
   }
 
   /**
-   * Make a workspace of a folder, or return the one that is there.
+   * Make a workspace of a folder, or return the one that is there. The host hears of it only where its
+   * sessions would work on the machine; elsewhere it serves our own tools alone.
    * @throws PlaceError `not-found`, `not-a-directory`; ConnectError; LinkLostError.
    */
   async create(place: Place, title: string | undefined, signal: AbortSignal): Promise<WorkspaceRecord> {
@@ -61,6 +62,8 @@ export class WorkspaceService {
   }
 
   async #register(record: WorkspaceRecord): Promise<void> {
+    // Without the seams a session in the marker would work on this computer.
+    if (SEAMS.some((seam) => !this.#presence.seams.has(seam))) return
     const marker = this.#presence.mounts.format(record)
     const workspace = await this.#registry()?.create(marker, record.title)
     // A folder that the host knew already, e.g. from a session in it, bears a name that hides the machine.

@@ -34,7 +34,7 @@ export interface MachineFactsView {
 }
 
 export interface WorkspaceView {
-  /** The host's workspace id, absent when the host has no workspace registry. */
+  /** The host's workspace id; absent when the host has none for it, and then no session opens in it. */
   readonly id?: string
   readonly host: string
   readonly path: string

@@ -108,7 +108,7 @@ export class MemoryPort implements PanelPort {
       path: place.path,
       title: place.title ?? `${place.host}:${place.path}`,
       marker: `/home/user/.dsh/presence/mounts/${place.host}${place.path}`,
-      active: this.#workspaces.length === 0,
+      active: false,
     }
     this.#workspaces.push(workspace)
     return workspace

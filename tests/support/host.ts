@@ -2,6 +2,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
+import { ROOT } from '../../scripts/project/checkout.ts'
+import { run } from '../../scripts/project/children.ts'
 import { makeDshHome, type DshHome, type DshHomeOptions } from '../../scripts/host/dsh-home.ts'
 import { headlessTurn } from '../../scripts/host/headless.ts'
 import type { SessionLog, ToolStep } from '../../scripts/host/session-log.ts'
@@ -27,7 +29,8 @@ export interface Stage {
 
 export interface StageOptions {
   readonly profile: 'headless' | 'web'
-  readonly presence?: boolean
+  /** `tools`: without the seams, as the installer's mode of that name. */
+  readonly presence?: boolean | 'tools'
   readonly machine?: Partial<OpenSshOptions>
   readonly home?: Partial<DshHomeOptions>
 }
@@ -49,7 +52,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     userHome,
     ...options.home,
   })
-  if (options.presence !== false) await home.addPlugin(options.profile, inject('tarball'))
+  if (options.presence === 'tools') await installTools(home, options.profile)
+  else if (options.presence !== false) await home.addPlugin(options.profile, inject('tarball'))
   const presence = join(home.folder, 'presence')
   const machines: Stage['machines'] = (more = {}, demo = {}) => {
     mkdirSync(presence, { recursive: true })
@@ -82,6 +86,16 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       for (const made of [folder, machineFolder]) rmSync(made, { recursive: true, force: true })
     },
   }
+}
+
+async function installTools(home: DshHome, profile: string): Promise<void> {
+  const installer = [process.execPath, join(ROOT, 'scripts/install.ts')]
+  const where = ['--tarball', inject('tarball'), '--dsh-home', home.folder, '--profile', profile]
+  const outcome = await run([...installer, '--mode', 'tools', ...where], {
+    env: home.env,
+    timeoutMs: 300_000,
+  })
+  if (outcome.code !== 0) throw new Error(`the installer failed:\n${outcome.stdout}${outcome.stderr}`)
 }
 
 let turns = 1

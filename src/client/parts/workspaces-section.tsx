@@ -13,8 +13,10 @@ export function WorkspacesSection({ workspaces }: { workspaces: Polled<readonly 
   const heading = React.useRef<HTMLHeadingElement>(null)
   const { value, failure, refresh } = workspaces
   const any = value !== undefined && value.length > 0
+  const sessions = value?.every((workspace) => workspace.id !== undefined) === true
+  const hint = sessions ? strings.workspacesHint : strings.noSessionsHint
   return (
-    <Section heading={strings.workspaces} hint={any ? strings.workspacesHint : ''} headingRef={heading}>
+    <Section heading={strings.workspaces} hint={any ? hint : ''} headingRef={heading}>
       {value === undefined && failure === undefined && <LoadingNote text={strings.loading} />}
       {value === undefined && failure !== undefined && <FailureNote failure={failure} retry={refresh} />}
       {value?.length === 0 && <EmptyNote headline={strings.noWorkspaces} hint={strings.noWorkspacesHint} />}
