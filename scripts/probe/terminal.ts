@@ -131,10 +131,11 @@ function readLine(
       return
     }
     signal.addEventListener('abort', leave, { once: true })
-    output.write(prompt)
     input.setEncoding('utf8')
+    // Before the prompt: what is typed at its sight must not be shown by the terminal itself.
     input.setRawMode(true)
     input.on('data', read)
     input.resume()
+    output.write(prompt)
   })
 }
