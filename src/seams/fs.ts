@@ -1,45 +1,40 @@
 /**
  * `ctx.fs` for both worlds: the host's own sandboxed file system for everything local, and the machine's
- * files for paths under the mounts. This class only decides, translates and delegates.
+ * files for paths under the mounts. This class only decides and delegates.
  */
 import { open } from 'node:fs/promises'
-import { isAbsolute, join, resolve as resolvePath } from 'node:path'
+import { isAbsolute, resolve as resolvePath } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Context } from '@deepseek-ai/cordis'
 import {
   FsError,
   FsTargetKey,
-  FsVersion,
   type FsDirEntry,
   type FsEditOutcome,
   type FsEditRequest,
   type FsInfo,
   type FsPathInfo,
   type FsTarget,
+  type FsVersion,
   type FsWriteIntent,
   type FsWriteOutcome,
 } from '@deepseek-ai/dsh-fs'
 import { SandboxedFileSystem, type Config } from '@deepseek-ai/dsh-fs-sandbox'
 import type { SandboxExecutionPolicy } from '@deepseek-ai/dsh-sandbox'
 import type {} from '@deepseek-ai/dsh-sandbox-policy'
-import { PresenceError } from '../base/failure.ts'
 import { containsPath } from '../base/remote-path.ts'
-import { currentSession } from '../core/current-session.ts'
 import { sharePresence, type Presence } from '../core/presence.ts'
-import { fencedPath } from '../core/sandbox-policy.ts'
-import { isPlaceKey, placeKey, placeOfKey, type Place } from '../places/place.ts'
-import type { Shown } from '../remote/files/read.ts'
-import type { CallOptions, WriteGuard } from '../remote/files/remote-files.ts'
-import { watchPath } from '../remote/files/watch.ts'
-import { inHostTerms, toFsError } from '../host/errors.ts'
+import type { SessionPolicy } from '../core/sandbox-policy.ts'
+import { isPlaceKey, placeOfKey, type Place } from '../places/place.ts'
+import { toFsError } from '../host/errors.ts'
 import { hostMethod, type LaterFileSystem } from './facts.ts'
+import { RemoteFileSystem } from './remote-fs.ts'
 import { worldOf } from './world.ts'
 
 /** Key of a path that is nowhere: absent in every respect, and equal to no file's. */
 const NOWHERE = 'presence-nowhere:'
 
-/** What is known of a session's folder while its machine cannot be asked. */
-const UNREACHABLE_FOLDER = { type: 'directory', version: FsVersion('unreachable') } as const
+const DEFAULT_DIFF_LIMIT = 10 * 1024 * 1024
 
 export default class PresenceFileSystem extends SandboxedFileSystem {
   static override inject = ['sandboxPolicy']
@@ -47,39 +42,34 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
   // No `#private` members in services: the host hands them out behind a proxy. And names that no base
   // class will have for itself, in any version.
   private readonly presence: Presence
-  private readonly presenceDiffLimit: number
+  private readonly presenceRemote: RemoteFileSystem
 
   constructor(ctx: Context, config: Config) {
     super(ctx, config)
     this.presence = sharePresence(ctx, 'fs')
-    this.presenceDiffLimit = (config as { diffBasisMaxBytes?: number }).diffBasisMaxBytes ?? 10 * 1024 * 1024
+    const diffLimit = (config as { diffBasisMaxBytes?: number }).diffBasisMaxBytes ?? DEFAULT_DIFF_LIMIT
+    this.presenceRemote = new RemoteFileSystem(this.presence, diffLimit)
   }
 
   override async resolve(path: string, opts?: { cwd?: string; signal?: AbortSignal }): Promise<FsTarget> {
-    const world = this.worldOf(path, opts?.cwd)
+    const world = this.presenceWorld(path, opts?.cwd)
     if (world.kind === 'local') return super.resolve(path, opts)
     if (world.kind === 'nowhere') return { targetKey: FsTargetKey(`${NOWHERE}${path}`), displayPath: path }
-    const { place } = world
-    return inHostTerms(async () => ({
-      targetKey: FsTargetKey(
-        placeKey({ machine: place.machine, path: await this.canonical(place, opts?.signal) }),
-      ),
-      displayPath: this.presence.mounts.format(place),
-    }))
+    return this.presenceRemote.resolve(world.place, opts?.signal)
   }
 
   override processPath(target: FsTarget): string {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) => this.presence.mounts.format(place),
+      (remote, place) => remote.format(place),
       () => super.processPath(target),
     )
   }
 
   override fileUrl(target: FsTarget): string {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) => pathToFileURL(this.presence.mounts.format(place)).href,
+      (remote, place) => pathToFileURL(remote.format(place)).href,
       () => super.fileUrl(target),
     )
   }
@@ -94,9 +84,9 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
 
   override async stat(target: FsTarget, signal?: AbortSignal): Promise<FsInfo | undefined> {
     if (target.targetKey.startsWith(NOWHERE)) return undefined
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) => inHostTerms(() => this.remoteStat(place, target, signal)),
+      (remote, place) => remote.stat(place, target, signal),
       () => super.stat(target, signal),
     )
   }
@@ -106,38 +96,24 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     opts?: { cwd?: string },
     signal?: AbortSignal,
   ): Promise<FsPathInfo | undefined> {
-    const world = this.worldOf(path, opts?.cwd)
+    const world = this.presenceWorld(path, opts?.cwd)
     if (world.kind === 'local') return super.lstat(path, opts, signal)
     if (world.kind === 'nowhere') return undefined
-    const { place } = world
-    return inHostTerms(async () => {
-      const file = { path: place.path, shown: this.presence.mounts.format(place) }
-      const looked = async (): Promise<FsPathInfo | undefined> => {
-        const stat = await this.presence
-          .files(place.machine)
-          .stat(file, { ...this.options(signal), follow: false })
-        if (stat === undefined) return undefined
-        return { type: stat.type, size: stat.size, version: FsVersion(stat.version) }
-      }
-      return this.orKnownFolder(place, looked, UNREACHABLE_FOLDER)
-    })
+    return this.presenceRemote.lstat(world.place, signal)
   }
 
   override async readText(target: FsTarget, signal?: AbortSignal): Promise<string> {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) =>
-        inHostTerms(() =>
-          this.presence.files(place.machine).readText(shown(place, target), this.options(signal)),
-        ),
+      (remote, place) => remote.readText(place, target, signal),
       () => super.readText(target, signal),
     )
   }
 
   override streamText(target: FsTarget, signal?: AbortSignal): Promise<AsyncIterable<string>> {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) => Promise.resolve(this.remoteStream(place, target, signal)),
+      (remote, place) => Promise.resolve(remote.streamText(place, target, signal)),
       () => super.streamText(target, signal),
     )
   }
@@ -147,12 +123,9 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     signal: AbortSignal | undefined,
     maxBytes: number,
   ): Promise<Uint8Array> {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) =>
-        inHostTerms(() =>
-          this.presence.files(place.machine).readBytes(shown(place, target), maxBytes, this.options(signal)),
-        ),
+      (remote, place) => remote.readBytes(place, target, maxBytes, signal),
       () => super.readBytes(target, signal, maxBytes),
     )
   }
@@ -163,14 +136,9 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     range: { offset: number; length: number },
     signal?: AbortSignal,
   ): Promise<Uint8Array> {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) =>
-        inHostTerms(() =>
-          this.presence
-            .files(place.machine)
-            .readRange(shown(place, target), range.offset, range.length, this.options(signal)),
-        ),
+      (remote, place) => remote.readByteRange(place, target, range, signal),
       () => {
         const base = hostMethod<LaterFileSystem, 'readByteRange'>(SandboxedFileSystem, 'readByteRange')
         return base === undefined ? localByteRange(target, range) : base.call(this, target, range, signal)
@@ -179,9 +147,9 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
   }
 
   override async listDir(target: FsTarget, signal?: AbortSignal): Promise<FsDirEntry[]> {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) => inHostTerms(() => this.remoteList(place, target, signal)),
+      (remote, place) => remote.listDir(place, target, signal),
       () => super.listDir(target, signal),
     )
   }
@@ -193,21 +161,10 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     signal?: AbortSignal,
     sandboxPolicy?: SandboxExecutionPolicy,
   ): Promise<FsWriteOutcome> {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) =>
-        inHostTerms(async () => {
-          const file = await this.fenced(place, target, sandboxPolicy, signal)
-          const outcome = await this.presence
-            .files(place.machine)
-            .write(file, content, guardOf(expected), this.presenceDiffLimit, signal)
-          return {
-            operation: outcome.created ? 'create' : 'update',
-            version: FsVersion(outcome.version),
-            before: outcome.before,
-            after: outcome.after,
-          }
-        }),
+      (remote, place) =>
+        remote.writeText(place, target, content, expected, this.presencePolicy(sandboxPolicy), signal),
       () => super.writeText(target, content, expected, signal, sandboxPolicy),
     )
   }
@@ -219,18 +176,10 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     signal?: AbortSignal,
     sandboxPolicy?: SandboxExecutionPolicy,
   ): Promise<FsEditOutcome> {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) =>
-        inHostTerms(async () => {
-          const file = await this.fenced(place, target, sandboxPolicy, signal)
-          const { oldString, newString, replaceAll } = edit
-          const asked = { oldString, newString, matches: replaceAll ? ('any' as const) : 1 }
-          const outcome = await this.presence
-            .files(place.machine)
-            .edit(file, asked, expected?.version, signal)
-          return { version: FsVersion(outcome.version), before: outcome.before ?? '', after: outcome.after }
-        }),
+      (remote, place) =>
+        remote.editText(place, target, edit, expected, this.presencePolicy(sandboxPolicy), signal),
       () => super.editText(target, edit, expected, signal, sandboxPolicy),
     )
   }
@@ -241,12 +190,9 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     changed: (error?: Error) => void,
     signal: AbortSignal,
   ): Promise<() => Promise<void>> {
-    return this.inWorld(
+    return this.presenceIn(
       target,
-      (place) =>
-        inHostTerms(() =>
-          watchPath(this.presence.files(place.machine), shown(place, target), changed, signal),
-        ),
+      (remote, place) => remote.watch(place, target, changed, signal),
       () => {
         const base = hostMethod<LaterFileSystem, 'watch'>(SandboxedFileSystem, 'watch')
         if (base !== undefined) return base.call(this, target, changed, signal)
@@ -259,7 +205,7 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
 
   /** The path by which a process of this world opens a host file, or undefined: a machine cannot see one. */
   processPathFromHostPath(hostPath: string): string | undefined {
-    const world = this.worldOf(hostPath, undefined)
+    const world = this.presenceWorld(hostPath, undefined)
     if (world.kind !== 'local') return undefined
     const base = hostMethod<LaterFileSystem, 'processPathFromHostPath'>(
       SandboxedFileSystem,
@@ -269,7 +215,7 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     return isAbsolute(hostPath) ? resolvePath(hostPath) : undefined
   }
 
-  private worldOf(path: string, cwd: string | undefined): ReturnType<typeof worldOf> {
+  private presenceWorld(path: string, cwd: string | undefined): ReturnType<typeof worldOf> {
     // An empty path means nothing in any world; the base has the host's words for it.
     if (path.trim() === '') return { kind: 'local' }
     try {
@@ -279,114 +225,25 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     }
   }
 
-  private inWorld<T>(target: FsTarget, remote: (place: Place) => T, local: () => T): T {
+  private presenceIn<T>(
+    target: FsTarget,
+    remote: (remote: RemoteFileSystem, place: Place) => T,
+    local: () => T,
+  ): T {
     if (target.targetKey.startsWith(NOWHERE)) {
       throw new FsError(`"${target.displayPath}": not found`, 'FS_NOT_FOUND')
     }
-    return isPlaceKey(target.targetKey) ? remote(placeOfKey(target.targetKey)) : local()
+    return isPlaceKey(target.targetKey) ? remote(this.presenceRemote, placeOfKey(target.targetKey)) : local()
   }
 
-  /** Background looks at a machine that just failed must not each wait for it again. */
-  private options(signal: AbortSignal | undefined): CallOptions {
-    return { signal, hurry: currentSession()?.phase === 'step' ? 'when-due' : 'now' }
-  }
-
-  private canonical(place: Place, signal: AbortSignal | undefined): Promise<Place['path']> {
-    const shown = this.presence.mounts.format(place)
-    const ask = (): Promise<Place['path']> =>
-      this.presence.files(place.machine).canonical(place.path, { ...this.options(signal), shown })
-    return this.orKnownFolder(place, ask, place.path)
-  }
-
-  private remoteStat(
-    place: Place,
-    target: FsTarget,
-    signal: AbortSignal | undefined,
-  ): Promise<FsInfo | undefined> {
-    const looked = async (): Promise<FsInfo | undefined> => {
-      const stat = await this.presence.files(place.machine).stat(shown(place, target), this.options(signal))
-      if (stat === undefined) return undefined
-      const type = stat.type === 'symlink' ? 'other' : stat.type
-      return { type, size: stat.size, version: FsVersion(stat.version) }
-    }
-    return this.orKnownFolder(place, looked, UNREACHABLE_FOLDER)
-  }
-
-  /**
-   * A session's own folder is known to be one while its machine cannot be asked: later hosts look at it
-   * before every turn and would refuse even to talk otherwise.
-   */
-  private async orKnownFolder<T>(place: Place, ask: () => Promise<T>, known: T): Promise<T> {
+  private presencePolicy(given: SandboxExecutionPolicy | undefined): SessionPolicy {
+    const { mode, workspaceRoot } = given ?? this.ctx.sandboxPolicy.resolve()
     try {
-      return await ask()
-    } catch (error) {
-      const unreachable =
-        error instanceof PresenceError &&
-        error.family !== 'cancelled' &&
-        this.presence.machine(place.machine).current === undefined
-      if (unreachable && this.isKnownFolder(place)) return known
-      throw error
-    }
-  }
-
-  private isKnownFolder(place: Place): boolean {
-    if (place.path === '/' || this.presence.workspaces.find(place) !== undefined) return true
-    const cwd = currentSession()?.cwd
-    const own = cwd === undefined ? null : this.presence.mounts.parse(cwd)
-    return own !== null && own.machine === place.machine && own.path === place.path
-  }
-
-  private async remoteList(
-    place: Place,
-    target: FsTarget,
-    signal: AbortSignal | undefined,
-  ): Promise<FsDirEntry[]> {
-    const entries = await this.presence.files(place.machine).list(shown(place, target), this.options(signal))
-    return entries.map((entry) => ({
-      name: entry.name,
-      type: entry.type,
-      target: {
-        targetKey: FsTargetKey(placeKey({ machine: place.machine, path: entry.path })),
-        displayPath: join(target.displayPath, entry.name),
-      },
-      ...(entry.type === 'file' ? { size: entry.size } : {}),
-    }))
-  }
-
-  private async *remoteStream(
-    place: Place,
-    target: FsTarget,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<string, void, undefined> {
-    try {
-      yield* this.presence.files(place.machine).streamText(shown(place, target), this.options(signal))
+      return { mode, workspace: this.presence.mounts.placeOf(workspaceRoot) }
     } catch (error) {
       throw toFsError(error)
     }
   }
-
-  private async fenced(
-    place: Place,
-    target: FsTarget,
-    sandboxPolicy: SandboxExecutionPolicy | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Shown> {
-    const { mode, workspaceRoot } = sandboxPolicy ?? this.ctx.sandboxPolicy.resolve()
-    const policy = { mode, workspace: this.presence.mounts.placeOf(workspaceRoot) }
-    const path = await fencedPath(this.presence, place, target.displayPath, policy, signal)
-    return { path, shown: target.displayPath }
-  }
-}
-
-function shown(place: Place, target: FsTarget): Shown {
-  return { path: place.path, shown: target.displayPath }
-}
-
-function guardOf(expected: FsWriteIntent | undefined): WriteGuard {
-  if (expected === undefined) return { kind: 'none' }
-  return expected.kind === 'createIfAbsent'
-    ? { kind: 'absent' }
-    : { kind: 'version', version: expected.version }
 }
 
 async function localByteRange(

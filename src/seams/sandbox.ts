@@ -35,7 +35,7 @@ export default class PresenceSandbox extends LocalSandboxProvider {
     policy: SandboxPolicy,
     ...later: LaterConfineArguments
   ): ConfinedArgv {
-    const place = this.placeOf(policy)
+    const place = this.presencePlace(policy)
     if (place === undefined) return (super.confine as HostConfine).call(this, argv, policy, ...later)
     const machine = this.presence.machine(place.machine)
     const unconfined = this.presence.machines.get(place.machine)?.unconfined === true
@@ -59,7 +59,7 @@ export default class PresenceSandbox extends LocalSandboxProvider {
     }
   }
 
-  private placeOf(policy: SandboxPolicy): Place | undefined {
+  private presencePlace(policy: SandboxPolicy): Place | undefined {
     try {
       return this.presence.mounts.placeOf(policy.workspaceRoot)
     } catch (error) {

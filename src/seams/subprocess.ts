@@ -54,7 +54,7 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
   override spawn(spec: SubprocessSpawnSpec): SubprocessHandle {
     let place: Place | undefined
     try {
-      place = this.placeOf(spec)
+      place = this.presencePlace(spec)
     } catch (error) {
       const told = toldFailure(error, spec.argv)
       if (told === undefined) throw error
@@ -85,7 +85,7 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
   }
 
   override async spawnTerminal(spec: SubprocessTerminalSpawnSpec): Promise<SubprocessTerminalHandle> {
-    const place = this.placeOf(spec)
+    const place = this.presencePlace(spec)
     if (place === undefined) return super.spawnTerminal(spec)
     const { presence } = this
     const terminal = await RemoteTerminal.start(
@@ -110,7 +110,7 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
   }
 
   /** The machine and folder a request is for. A confined command carries its machine with it. */
-  private placeOf(spec: { readonly argv: readonly string[]; readonly cwd: string }): Place | undefined {
+  private presencePlace(spec: { readonly argv: readonly string[]; readonly cwd: string }): Place | undefined {
     const folder = worldOfFolder(this.presence, spec.cwd)
     const confined = confinedPlace(spec.argv)
     if (confined === undefined) return folder
