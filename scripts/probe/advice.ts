@@ -23,6 +23,8 @@ function forCode(code: SshErrorCode, machine: string, asked: boolean): string {
       return 'Check the network and firewalls on the way; ConnectTimeout in your SSH configuration allows for more time.'
     case 'not-ssh':
       return 'Check the port: something answers there, but it is no SSH server.'
+    case 'crowded':
+      return 'Try again in a while; if it stays so, see MaxStartups and the ban lists of the server (fail2ban, hosts.deny).'
     case 'no-common-algorithm':
       return 'Allow what the server offers by Ciphers, MACs, KexAlgorithms or HostKeyAlgorithms, or update the server.'
     case 'host-key-unknown':

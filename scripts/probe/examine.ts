@@ -7,7 +7,7 @@ import { Machine } from '../../src/remote/machine.ts'
 import type { MachineSession } from '../../src/remote/session.ts'
 import { Secrets } from '../../src/ssh/auth/secrets.ts'
 import { listAliases, type AliasList } from '../../src/ssh/config/aliases.ts'
-import { resolveSettings } from '../../src/ssh/config/resolve.ts'
+import { resolveHop, resolveSettings } from '../../src/ssh/config/resolve.ts'
 import { defaultSources } from '../../src/ssh/config/sources.ts'
 import type { ConfigSources, MachineSettings } from '../../src/ssh/config/settings.ts'
 import { ConnectionPool } from '../../src/ssh/connection/pool.ts'
@@ -49,6 +49,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
       if (!names.aliases.includes(machine)) throw unknown(machine, names)
       return (settings = await resolveSettings(machine, sources, signal))
     },
+    hopSettings: (hop, signal) => resolveHop(hop, sources, signal),
     questions: options.questions,
     secrets: new Secrets(),
     env: options.env,
@@ -58,7 +59,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
   const late = new AbortController()
   const machine = new Machine(pool.connection(options.machine))
   machine.connection.changes.on((state) => {
-    if (state.kind === 'connecting') watch.enter(state.stage)
+    if (state.kind === 'connecting' || state.kind === 'asking') watch.enter(state.stage)
     if (state.kind !== 'ready') return
     watch.enter('probe')
     // A server that refuses every channel is asked for one again and again; a probe has to end.

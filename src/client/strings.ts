@@ -24,8 +24,10 @@ export interface Strings {
   readonly reconnect: string
   readonly connecting: string
   readonly idle: string
-  readonly connectingAt: (stage: string) => string
+  readonly connectingAt: (stage: string, hop: string | undefined) => string
+  readonly asking: (stage: string, hop: string | undefined) => string
   readonly ready: (since: string) => string
+  readonly degraded: (silentSince: string) => string
   readonly lost: (at: string) => string
   readonly failed: (stage: string, at: string) => string
   readonly stages: Readonly<Record<string, string>>
@@ -95,8 +97,10 @@ const en: Strings = {
   reconnect: 'Connect again',
   connecting: 'Connecting…',
   idle: 'Not connected',
-  connectingAt: (stage) => `Connecting: ${stage}`,
+  connectingAt: (stage, hop) => `Connecting${hop === undefined ? '' : ` by way of ${hop}`}: ${stage}`,
+  asking: (stage, hop) => `Waiting for an answer${hop === undefined ? '' : ` about ${hop}`}: ${stage}`,
   ready: (since) => `Connected since ${since}`,
+  degraded: (silentSince) => `Connected, but no answer since ${silentSince}`,
   lost: (at) => `Connection lost at ${at}`,
   failed: (stage, at) => `Could not connect at ${at}, while ${stage}`,
   stages: {
@@ -212,8 +216,10 @@ const zh: Strings = {
   reconnect: '重新连接',
   connecting: '连接中…',
   idle: '未连接',
-  connectingAt: (stage) => `正在连接：${stage}`,
+  connectingAt: (stage, hop) => `正在连接${hop === undefined ? '' : `（经由 ${hop}）`}：${stage}`,
+  asking: (stage, hop) => `等待回答${hop === undefined ? '' : `（关于 ${hop}）`}：${stage}`,
   ready: (since) => `已连接，自 ${since}`,
+  degraded: (silentSince) => `已连接，但自 ${silentSince} 起没有响应`,
   lost: (at) => `连接已于 ${at} 断开`,
   failed: (stage, at) => `${at} 连接失败，阶段：${stage}`,
   stages: {

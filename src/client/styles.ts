@@ -63,6 +63,7 @@ const CSS = `
 .dshp-dot { flex: none; align-self: flex-start; margin-top: 7px; width: 8px; height: 8px; border-radius: 50%; border: 1.5px solid var(--p-faint); }
 .dshp-dot-ready { background: var(--p-good); border-color: var(--p-good); }
 .dshp-dot-connecting { background: var(--p-busy); border-color: var(--p-busy); animation: dshp-pulse 1.2s ease-in-out infinite; }
+.dshp-dot-degraded { background: var(--p-busy); border-color: var(--p-busy); }
 .dshp-dot-failed { background: var(--p-bad); border-color: var(--p-bad); }
 .dshp-dot-lost { border-color: var(--p-bad); }
 .dshp-dot-stale { border-style: dotted; }

@@ -27,9 +27,13 @@ export function stateText(state: MachineStateView, strings: Strings, language: L
     case 'idle':
       return strings.idle
     case 'connecting':
-      return strings.connectingAt(stageText(state.stage, strings))
+      return strings.connectingAt(stageText(state.stage, strings), state.hop)
+    case 'asking':
+      return strings.asking(stageText(state.stage, strings), state.hop)
     case 'ready':
       return strings.ready(momentText(state.since, language))
+    case 'degraded':
+      return strings.degraded(momentText(state.silentSince, language))
     case 'lost':
       return strings.lost(momentText(state.at, language))
     case 'failed':

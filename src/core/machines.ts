@@ -8,7 +8,7 @@ import { homedir, userInfo } from 'node:os'
 import { parse } from 'yaml'
 import { messageOf, systemCode } from '../base/failure.ts'
 import { listAliases } from '../ssh/config/aliases.ts'
-import { previewSettings, resolveSettings } from '../ssh/config/resolve.ts'
+import { previewSettings, resolveHop, resolveSettings } from '../ssh/config/resolve.ts'
 import type { ConfigSources, MachineSettings } from '../ssh/config/settings.ts'
 import { ConnectError } from '../ssh/errors.ts'
 import { parseMachineEntry, settingsOfEntry, type MachineEntry } from './machine-entry.ts'
@@ -70,6 +70,14 @@ export class Machines {
     const alias = aliasOf(name, entry)
     const base = alias === undefined ? undefined : await resolveSettings(alias, this.#sources, signal)
     return settingsOfEntry(name, entry, base, localUser())
+  }
+
+  /**
+   * The settings of a jump host, which needs to be no machine of ours.
+   * @throws ConnectError `bad-config`, `unsupported`.
+   */
+  hopSettings(hop: string, signal: AbortSignal): Promise<MachineSettings> {
+    return resolveHop(hop, this.#sources, signal)
   }
 
   /**

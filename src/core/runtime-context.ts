@@ -12,6 +12,11 @@ const CONFINEMENT = {
   none: 'not available: commands need danger-full-access or an approval',
 } as const
 
+const LINK: Readonly<Record<string, string>> = {
+  connecting: 'connecting',
+  asking: 'waiting for an answer of the user',
+}
+
 /** The text for a session's folder; empty for a local one. */
 export function runtimeContext(presence: Presence, cwd: string | undefined): string {
   if (cwd === undefined) return ''
@@ -41,7 +46,7 @@ function facts(presence: Presence, name: string): string {
   const machine = presence.machine(name)
   const session = machine.current
   if (session === undefined) {
-    return `Link: ${machine.connection.state.kind === 'connecting' ? 'connecting' : 'not connected'}.`
+    return `Link: ${LINK[machine.connection.state.kind] ?? 'not connected'}.`
   }
   const { shell } = session
   if (shell === undefined) return 'Link: connected. This account runs no commands; files can be used.'

@@ -98,6 +98,7 @@ const CONNECT_CODE: Readonly<Record<SshErrorCode, ErrorCode>> = {
   unreachable: 'unreachable',
   'connect-timeout': 'timeout',
   'not-ssh': 'unreachable',
+  crowded: 'unavailable',
   'no-common-algorithm': 'unsupported',
   'host-key-unknown': 'host-key',
   'host-key-changed': 'host-key',

@@ -122,14 +122,22 @@ function stateView(state: ConnectionState): MachineStateView {
     case 'idle':
       return { kind: 'idle' }
     case 'connecting':
-      return { kind: 'connecting', stage: state.stage }
+      return { kind: 'connecting', stage: state.stage, ...hopOf(state) }
+    case 'asking':
+      return { kind: 'asking', question: state.question, stage: state.stage, ...hopOf(state) }
     case 'ready':
       return { kind: 'ready', since: state.since.getTime() }
+    case 'degraded':
+      return { kind: 'degraded', since: state.since.getTime(), silentSince: state.silentSince.getTime() }
     case 'lost':
       return { kind: 'lost', reason: state.reason, at: state.at.getTime() }
     case 'failed':
       return { kind: 'failed', reason: state.reason, stage: state.stage, at: state.at.getTime() }
   }
+}
+
+function hopOf({ hop }: { readonly hop: string | undefined }): { readonly hop?: string } {
+  return hop === undefined ? {} : { hop }
 }
 
 async function inPlaceTerms<T>(place: Place, operation: () => Promise<T>): Promise<T> {

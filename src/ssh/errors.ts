@@ -15,6 +15,8 @@ export type SshErrorCode =
   | 'unreachable'
   | 'connect-timeout'
   | 'not-ssh'
+  /** Closed before the server said who it is: it has too many connections, or does not want ours. */
+  | 'crowded'
   | 'no-common-algorithm'
   | 'host-key-unknown'
   | 'host-key-changed'

@@ -56,8 +56,8 @@ async function summary(presence: Presence, known: KnownMachine): Promise<string>
   const told =
     state.kind === 'failed' || state.kind === 'lost'
       ? `${state.kind}: ${state.reason}`
-      : state.kind === 'connecting'
-        ? `connecting (${state.stage})`
+      : state.kind === 'connecting' || state.kind === 'asking'
+        ? `${state.kind} (${state.hop === undefined ? '' : `jump host ${state.hop}, `}${state.stage})`
         : state.kind
   const folders = presence.workspaces.list().filter((record) => record.machine === known.name)
   const workspaces =

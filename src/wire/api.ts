@@ -6,8 +6,13 @@
 /** What a machine's connection is doing, as truthfully as it is known now. Times are epoch milliseconds. */
 export type MachineStateView =
   | { readonly kind: 'idle' }
-  | { readonly kind: 'connecting'; readonly stage: string }
+  /** `hop`: the jump host that it is about, when it is not the machine itself. */
+  | { readonly kind: 'connecting'; readonly stage: string; readonly hop?: string }
+  /** A person's answer is waited for. */
+  | { readonly kind: 'asking'; readonly question: string; readonly stage: string; readonly hop?: string }
   | { readonly kind: 'ready'; readonly since: number }
+  /** Connected, but the machine has not answered since. */
+  | { readonly kind: 'degraded'; readonly since: number; readonly silentSince: number }
   | { readonly kind: 'lost'; readonly reason: string; readonly at: number }
   | { readonly kind: 'failed'; readonly reason: string; readonly stage: string; readonly at: number }
 

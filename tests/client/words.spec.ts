@@ -48,6 +48,15 @@ test('names the state of a machine with its stage or its time', () => {
   expect(stateText({ kind: 'connecting', stage: 'host-key' }, en, 'en')).toBe(
     'Connecting: checking the host key',
   )
+  expect(stateText({ kind: 'connecting', stage: 'auth', hop: 'bastion' }, en, 'en')).toBe(
+    'Connecting by way of bastion: signing in',
+  )
+  expect(stateText({ kind: 'asking', question: 'password', stage: 'auth' }, en, 'en')).toBe(
+    'Waiting for an answer: signing in',
+  )
+  expect(stateText({ kind: 'degraded', since: at, silentSince: at }, en, 'en')).toBe(
+    `Connected, but no answer since ${time}`,
+  )
   expect(stateText({ kind: 'ready', since: at }, en, 'en')).toBe(`Connected since ${time}`)
   expect(stateText({ kind: 'lost', reason: 'r', at }, en, 'en')).toBe(`Connection lost at ${time}`)
   expect(stateText({ kind: 'failed', reason: 'r', stage: 'tcp', at }, en, 'en')).toBe(

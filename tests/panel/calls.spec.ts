@@ -196,6 +196,7 @@ const connections: readonly [SshErrorCode, number, string][] = [
   ['unreachable', 502, 'unreachable'],
   ['connect-timeout', 504, 'timeout'],
   ['not-ssh', 502, 'unreachable'],
+  ['crowded', 503, 'unavailable'],
   ['no-common-algorithm', 502, 'unsupported'],
   ['host-key-unknown', 502, 'host-key'],
   ['host-key-changed', 502, 'host-key'],

@@ -91,7 +91,6 @@ describe('connecting', () => {
   it.each<[string, Partial<MachineSettings>, object]>([
     ['a refused port', { port: 1 }, { code: 'unreachable', stage: 'tcp' }],
     ['a name that does not exist', { host: 'no-such-host.invalid' }, { code: 'unreachable', stage: 'dns' }],
-    ['a proxy in the configuration', { proxyJump: ['bastion'] }, { code: 'unsupported', stage: 'proxy' }],
     [
       'algorithms that nobody here speaks',
       {

@@ -1,11 +1,11 @@
 /** Making a workspace of a folder on a machine: which machine, which folder, create. */
 import * as React from 'react'
 import type { MachineView, WorkspaceView } from '../../wire/api.ts'
-import { useApi, useStrings } from '../surroundings.tsx'
-import type { Strings } from '../strings.ts'
+import { useApi, useLanguage, useStrings } from '../surroundings.tsx'
+import type { Language, Strings } from '../strings.ts'
 import type { Polled } from '../use-polled.ts'
 import { useTask } from '../use-task.ts'
-import { stageText } from '../words.ts'
+import { stateText } from '../words.ts'
 import { Button } from './button.tsx'
 import { FailureNote } from './failure-note.tsx'
 import { FolderField, MachineField } from './fields.tsx'
@@ -49,6 +49,7 @@ interface FormProps {
 function Form({ machines, refresh, created, cancel }: FormProps) {
   const api = useApi()
   const strings = useStrings()
+  const language = useLanguage()
   const ids = { hint: React.useId(), wrong: React.useId() }
   const task = useTask({ abandon: cancel !== undefined })
   const [host, setHost] = React.useState(machines.length === 1 ? (machines[0]?.name ?? '') : '')
@@ -150,7 +151,7 @@ function Form({ machines, refresh, created, cancel }: FormProps) {
         </p>
       )}
       <div className="dshp-actions dshp-form-actions">
-        {task.running && <LoadingNote text={progressText(machine, strings)} />}
+        {task.running && <LoadingNote text={progressText(machine, strings, language)} />}
         {cancel !== undefined && <Button onClick={cancel}>{strings.cancel}</Button>}
         <Button look="primary" type="submit" busy={task.running}>
           {task.running ? strings.creating : strings.create}
@@ -173,7 +174,9 @@ function whatIsWrong(machine: MachineView | undefined, folder: string, strings: 
   return undefined
 }
 
-function progressText(machine: MachineView | undefined, strings: Strings): string {
-  if (machine?.state.kind !== 'connecting') return strings.creating
-  return strings.connectingAt(stageText(machine.state.stage, strings))
+function progressText(machine: MachineView | undefined, strings: Strings, language: Language): string {
+  const state = machine?.state
+  return state?.kind === 'connecting' || state?.kind === 'asking'
+    ? stateText(state, strings, language)
+    : strings.creating
 }

@@ -1,9 +1,9 @@
 /** A simple browser of a machine's folders: go up, go into one, choose the one that is shown. */
 import * as React from 'react'
 import type { DirectoryEntryView, MachineView } from '../../wire/api.ts'
-import { useStrings } from '../surroundings.tsx'
-import type { Strings } from '../strings.ts'
-import { stageText } from '../words.ts'
+import { useLanguage, useStrings } from '../surroundings.tsx'
+import type { Language, Strings } from '../strings.ts'
+import { stateText } from '../words.ts'
 import { Button } from './button.tsx'
 import { FailureNote } from './failure-note.tsx'
 import { FileIcon, FolderIcon, UpIcon } from './icons.tsx'
@@ -21,6 +21,7 @@ interface FolderBrowserProps {
 
 export function FolderBrowser({ machine, refresh, start, choose }: FolderBrowserProps) {
   const strings = useStrings()
+  const language = useLanguage()
   const { folder, home, open } = useFolder(machine.name, start)
   const list = React.useRef<HTMLDivElement>(null)
   React.useEffect(() => void refresh(), [refresh])
@@ -56,7 +57,7 @@ export function FolderBrowser({ machine, refresh, start, choose }: FolderBrowser
         )}
       </div>
       <div className="dshp-browser-list" ref={list} tabIndex={-1} onKeyDown={walkWithArrows}>
-        {folder.kind === 'opening' && <LoadingNote text={openingText(machine, path, strings)} />}
+        {folder.kind === 'opening' && <LoadingNote text={openingText(machine, path, strings, language)} />}
         {folder.kind === 'failed' && (
           <FailureNote failure={folder.failure} retry={() => openKeepingFocus(folder.path)} />
         )}
@@ -120,10 +121,16 @@ function Entries({ entries, truncated, enter }: EntriesProps) {
   )
 }
 
-function openingText(machine: MachineView, path: string | undefined, strings: Strings): string {
-  if (machine.state.kind === 'connecting')
-    return strings.connectingAt(stageText(machine.state.stage, strings))
-  if (machine.state.kind === 'ready' && path !== undefined) return strings.listing(path)
+function openingText(
+  machine: MachineView,
+  path: string | undefined,
+  strings: Strings,
+  language: Language,
+): string {
+  const { state } = machine
+  if (state.kind === 'connecting' || state.kind === 'asking') return stateText(state, strings, language)
+  if ((state.kind === 'ready' || state.kind === 'degraded') && path !== undefined)
+    return strings.listing(path)
   return strings.connecting
 }
 

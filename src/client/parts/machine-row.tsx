@@ -24,7 +24,9 @@ export function MachineRow({ machine, stale, changed }: MachineRowProps) {
   const main = React.useRef<HTMLDivElement>(null)
   const { name, state, facts } = machine
 
-  const connecting = task.running || state.kind === 'connecting'
+  const underWay = state.kind === 'connecting' || state.kind === 'asking'
+  const connected = state.kind === 'ready' || state.kind === 'degraded'
+  const connecting = task.running || underWay
   const connect = (): void =>
     // The button goes once the machine is connected; what had the focus is then its row.
     task.run(
@@ -50,15 +52,13 @@ export function MachineRow({ machine, stale, changed }: MachineRowProps) {
         </p>
         <p className="dshp-detail" role="status">
           {stale && `${strings.lastKnown} `}
-          {task.running && state.kind !== 'connecting'
-            ? strings.connecting
-            : stateText(state, strings, language)}
+          {task.running && !underWay ? strings.connecting : stateText(state, strings, language)}
         </p>
         {!connecting && (state.kind === 'failed' || state.kind === 'lost') && (
           <p className="dshp-detail dshp-reason">{reasonText(state.reason, name)}</p>
         )}
         {facts !== undefined &&
-          state.kind === 'ready' &&
+          connected &&
           factLines(facts, strings).map((line) => (
             <p className="dshp-detail" key={line}>
               {line}
@@ -67,7 +67,7 @@ export function MachineRow({ machine, stale, changed }: MachineRowProps) {
         {/* A failure that the machine's state already tells is not told twice. */}
         {task.failure !== undefined && state.kind !== 'failed' && <FailureNote failure={task.failure} />}
       </div>
-      {(state.kind !== 'ready' || task.running) && (
+      {(!connected || task.running) && (
         <Button onClick={connect} busy={connecting} aria-label={`${connectLabel()}: ${name}`}>
           {connectLabel()}
         </Button>

@@ -1,50 +1,109 @@
 /**
- * One attempt to connect: settings, socket, handshake, host key, authentication, in the order they
- * happen. Answers with a live link, or fails with a typed error that names the stage.
+ * One attempt to connect to a machine, from its settings to a live link: the way to it, hop by hop, each
+ * with its own identity and its own host key. Fails with a typed error that names the stage and the hop.
  */
-import type { Socket } from 'node:net'
-import { once } from 'node:events'
-import ssh2, { type AnyAuthMethod, type ConnectConfig } from 'ssh2'
-import { messageOf } from '../../base/failure.ts'
-import { callerLeaves, diesWith, race, type WayOut } from '../../base/race.ts'
-import { offer, preferKnownTypes } from '../algorithms.ts'
-import { Authenticator } from '../auth/authenticator.ts'
-import { collectIdentities, type Identities } from '../auth/identities.ts'
+import { callerLeaves, diesWith, pause, race, type WayOut } from '../../base/race.ts'
+import { collectIdentities } from '../auth/identities.ts'
 import type { Secrets } from '../auth/secrets.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ConnectError, type Stage } from '../errors.ts'
-import type { Questions } from '../questions.ts'
-import { checkHostKey, keyTargetOf, type TrustedKey } from '../trust/host-key-check.ts'
-import { knownKeyTypes } from '../trust/verdict.ts'
+import type { Question, Questions } from '../questions.ts'
+import type { Carrier } from './carrier.ts'
 import { dial } from './dial.ts'
-import { Link } from './link.ts'
+import { algorithmsFor, handshake } from './handshake.ts'
+import type { Link } from './link.ts'
+import { runProxyCommand } from './proxy-command.ts'
+import { planRoute, type HopSettings } from './route.ts'
 import { StageClock } from './stage-clock.ts'
+import { throughHop } from './through-hop.ts'
 
 /** Default limit for each stage of a connect, in milliseconds; `ConnectTimeout` overrides it. */
 const STAGE_LIMIT_MS = 15_000
-/** Keepalive as the product promises it: a dead line is noticed after 45 s at the latest. */
-const KEEPALIVE_INTERVAL_MS = 15_000
-const KEEPALIVE_COUNT = 3
+/** A server that has too many connections at once closes new ones unheard; these milliseconds later it may not. */
+const CROWDED_PAUSES_MS = [200, 600, 1500]
 
 export interface ConnectDependencies {
   readonly settings: (machine: string, signal: AbortSignal) => Promise<MachineSettings>
+  readonly hopSettings: (hop: string, signal: AbortSignal) => Promise<MachineSettings>
   readonly questions: Questions
   readonly secrets: Secrets
   readonly env: NodeJS.ProcessEnv
   readonly platform: NodeJS.Platform
 }
 
+/** How far an attempt has come. */
+export interface Progress {
+  readonly stage: Stage
+  /** The jump host that this is about, when it is not the machine itself. */
+  readonly hop: string | undefined
+  /** What a person is being asked now. */
+  readonly asking: Question['kind'] | undefined
+}
+
 /** @throws ConnectError; CancelledError when `signal` fires. */
 export async function connectOnce(
   machine: string,
   dependencies: ConnectDependencies,
-  onStage: (stage: Stage) => void,
+  onProgress: (progress: Progress) => void,
   signal: AbortSignal,
 ): Promise<Link> {
-  const settings = await dependencies.settings(machine, signal)
-  refuseProxies(settings)
-  const clock = new StageClock(machine, settings.connectTimeoutMs ?? STAGE_LIMIT_MS, onStage)
-  const ways = [...callerLeaves(signal, `connecting to ${machine}`), diesWith(clock.expired)]
+  const target = await dependencies.settings(machine, signal)
+  const hopSettings: HopSettings = (hop) =>
+    dependencies.hopSettings(hop, signal).catch((error: unknown) => {
+      throw atHop(error, target)
+    })
+  const route = await planRoute(target, hopSettings)
+  const began = performance.now()
+  let link: Link | undefined
+  for (const settings of route) {
+    const hop = settings === target ? undefined : settings.alias
+    const waitedMs = performance.now() - began
+    const step: Step = { settings, from: link, waitedMs, dependencies, signal, onProgress, hop }
+    try {
+      link = await connectWhenCrowded(step)
+    } catch (error) {
+      link?.end()
+      throw hop === undefined ? error : atHop(error, target)
+    }
+  }
+  if (link === undefined) throw new Error('a route has at least one machine')
+  return link
+}
+
+/** One machine of a route. */
+interface Step {
+  readonly settings: MachineSettings
+  /** The machine before it on the way. */
+  readonly from: Link | undefined
+  /** Milliseconds that the machines before it took. */
+  readonly waitedMs: number
+  readonly dependencies: ConnectDependencies
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: Progress) => void
+  readonly hop: string | undefined
+}
+
+async function connectWhenCrowded(step: Step): Promise<Link> {
+  for (const pauseMs of CROWDED_PAUSES_MS) {
+    try {
+      return await connectStep(step)
+    } catch (error) {
+      if (!(error instanceof ConnectError) || error.code !== 'crowded') throw error
+      await pause(
+        pauseMs * (0.5 + Math.random()),
+        callerLeaves(step.signal, `connecting to ${error.machine}`),
+      )
+    }
+  }
+  return connectStep(step)
+}
+
+async function connectStep(step: Step): Promise<Link> {
+  const { settings, dependencies, signal, hop } = step
+  const report = (stage: Stage, asking?: Question['kind']): void => step.onProgress({ stage, hop, asking })
+  const clock = new StageClock(settings.alias, settings.connectTimeoutMs ?? STAGE_LIMIT_MS, report)
+  if (step.from !== undefined) clock.add('proxy', step.waitedMs)
+  const ways = [...callerLeaves(signal, `connecting to ${settings.alias}`), diesWith(clock.expired)]
   try {
     // Everything that takes time and needs no server comes first: from the moment the socket is open,
     // what the server sends must find its reader.
@@ -56,147 +115,50 @@ export async function connectOnce(
         ]),
       ways,
     )
-    const socket = await dial(settings, ways, (stage) => clock.enter(stage))
-    return await handshake({ settings, socket, identities, algorithms, dependencies, clock, ways, signal })
+    const carrier = await carry(step, clock, ways)
+    return await handshake({
+      settings,
+      carrier,
+      identities,
+      algorithms,
+      secrets: dependencies.secrets,
+      ask: async (question, over) => {
+        report(clock.stage, question.kind)
+        const answer = await clock.asking(() =>
+          dependencies.questions.ask(question, AbortSignal.any([signal, over])),
+        )
+        report(clock.stage)
+        return answer
+      },
+      clock,
+      ways,
+    })
   } finally {
     clock.stop()
   }
 }
 
 /** A connection that the configuration sends through a proxy is never dialled directly instead. */
-function refuseProxies(settings: MachineSettings): void {
-  const what =
-    settings.proxyJump.length > 0
-      ? `ProxyJump ${settings.proxyJump.join(',')}`
-      : settings.proxyCommand === undefined
-        ? undefined
-        : 'ProxyCommand'
-  if (what === undefined) return
-  throw new ConnectError(`its configuration uses ${what}, which this version cannot do yet`, 'unsupported', {
-    machine: settings.alias,
-    stage: 'proxy',
-  })
-}
-
-interface Handshake {
-  readonly settings: MachineSettings
-  readonly socket: Socket
-  readonly identities: Identities
-  readonly algorithms: Algorithms
-  readonly dependencies: ConnectDependencies
-  readonly clock: StageClock
-  readonly ways: readonly WayOut[]
-  readonly signal: AbortSignal
-}
-
-async function handshake(attempt: Handshake): Promise<Link> {
-  const { settings, socket, identities, algorithms, dependencies, clock, ways, signal } = attempt
-  const client = new ssh2.Client()
-  const failed = new AbortController()
-  // Whatever goes wrong first is the cause; later echoes of it (a closed socket) are not.
-  const fail = (error: unknown): void => failed.abort(error)
-  const ask = (question: Parameters<Questions['ask']>[0]): ReturnType<Questions['ask']> =>
-    clock.asking(() => dependencies.questions.ask(question, signal))
-  const authenticator = new Authenticator(settings, identities, dependencies.secrets, ask)
-  let trusted: TrustedKey | undefined
-  let ident = ''
-
-  clock.enter('banner')
-  socket.once('data', (first: Buffer) => {
-    ident = /^SSH-[^\r\n]*/m.exec(first.toString('latin1'))?.[0] ?? ''
-    clock.enter('key-exchange')
-  })
-  client.on('error', (error) => fail(asConnectError(settings, clock.stage, error)))
-  client.on('close', () =>
-    fail(asConnectError(settings, clock.stage, new Error('the server closed the connection'))),
-  )
-  client.on('handshake', () => clock.enter('auth'))
-
-  const config: ConnectConfig = {
-    sock: socket,
-    username: settings.user,
-    readyTimeout: 0,
-    keepaliveInterval: settings.keepaliveIntervalMs ?? KEEPALIVE_INTERVAL_MS,
-    keepaliveCountMax: settings.keepaliveCountMax ?? KEEPALIVE_COUNT,
-    algorithms,
-    hostVerifier: (key: Buffer, verify: (valid: boolean) => void) => {
-      clock.enter('host-key')
-      checkHostKey(key, settings, ask).then(
-        (key) => {
-          trusted = key
-          if (!key.secretsAllowed) authenticator.withholdSecrets()
-          verify(true)
-        },
-        (error: unknown) => {
-          fail(error)
-          verify(false)
-        },
-      )
-    },
-    authHandler: (
-      accepted: readonly string[] | null,
-      partial: boolean | null,
-      next: (auth: never) => void,
-    ) => {
-      authenticator.next(accepted ?? undefined, partial === true).then(
-        (method: AnyAuthMethod) => next(method as never),
-        (error: unknown) => {
-          fail(error)
-          next(false as never)
-        },
-      )
-    },
-  } as ConnectConfig
-  try {
-    client.connect(config)
-    await race(() => once(client, 'ready'), [...ways, diesWith(failed.signal)])
-  } catch (error) {
-    client.on('error', (_givenUp) => undefined)
-    client.destroy()
-    throw error
+function carry(
+  { settings, from, dependencies }: Step,
+  clock: StageClock,
+  ways: readonly WayOut[],
+): Promise<Carrier> {
+  if (from !== undefined) {
+    clock.enter('proxy')
+    return throughHop(from, settings, ways)
   }
-  authenticator.succeeded()
-  clock.stop()
-  return new Link(client, socket, {
-    machine: settings.alias,
-    settings,
-    hostKey: trusted?.key,
-    warnings: trusted?.warnings ?? [],
-    ident,
-    method: authenticator.method,
-    stages: clock.times,
-    address: `${socket.remoteAddress ?? settings.host}:${socket.remotePort ?? settings.port}`,
-  })
+  if (settings.proxyCommand === undefined) return dial(settings, ways, (stage) => clock.enter(stage))
+  clock.enter('proxy')
+  return Promise.resolve(runProxyCommand(settings.proxyCommand, dependencies))
 }
 
-type Algorithms = NonNullable<ConnectConfig['algorithms']>
-
-async function algorithmsFor(settings: MachineSettings): Promise<Algorithms> {
-  const { algorithms, alias, hostKeys } = settings
-  const known = await knownKeyTypes(keyTargetOf(settings), {
-    user: hostKeys.userFiles,
-    global: hostKeys.globalFiles,
+function atHop(error: unknown, target: MachineSettings): unknown {
+  if (!(error instanceof ConnectError)) return error
+  const { code, stage } = error
+  return new ConnectError(`its jump host ${error.message}`, code, {
+    machine: target.alias,
+    stage,
+    cause: error,
   })
-  return {
-    kex: offer('kex', algorithms.keyExchange, alias),
-    cipher: offer('cipher', algorithms.ciphers, alias),
-    hmac: offer('hmac', algorithms.macs, alias),
-    serverHostKey: preferKnownTypes(offer('serverHostKey', algorithms.hostKeys, alias), known),
-  } as Algorithms
-}
-
-function asConnectError(settings: MachineSettings, stage: Stage, error: Error): ConnectError {
-  const details = { machine: settings.alias, stage, cause: error }
-  const text = messageOf(error)
-  if (/no matching|no compatible/i.test(text)) {
-    return new ConnectError(`no algorithm in common with the server: ${text}`, 'no-common-algorithm', details)
-  }
-  if (stage === 'banner') {
-    return new ConnectError(
-      `${settings.host} port ${settings.port} does not speak SSH: ${text}`,
-      'not-ssh',
-      details,
-    )
-  }
-  return new ConnectError(`the connection broke: ${text}`, 'closed', details)
 }

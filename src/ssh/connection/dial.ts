@@ -4,11 +4,12 @@
  * for the server's delayed acknowledgement (measured: 44 ms a request on loopback, 411 ms a handshake
  * at 50 ms round trip).
  */
-import { connect, isIP, type Socket } from 'node:net'
+import { connect, isIP } from 'node:net'
 import { messageOf, systemCode } from '../../base/failure.ts'
 import { diesWith, race, type WayOut } from '../../base/race.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ConnectError, type Stage } from '../errors.ts'
+import type { Carrier } from './carrier.ts'
 
 const FAMILY = { any: 0, inet: 4, inet6: 6 } as const
 
@@ -20,7 +21,7 @@ export async function dial(
   settings: MachineSettings,
   ways: readonly WayOut[],
   enter: (stage: Stage) => void,
-): Promise<Socket> {
+): Promise<Carrier> {
   enter(isIP(settings.host) === 0 ? 'dns' : 'tcp')
   const socket = connect({
     host: settings.host,
@@ -31,6 +32,7 @@ export async function dial(
     keepAlive: true,
   })
   socket.once('lookup', () => enter('tcp'))
+  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   const failed = new AbortController()
   const onError = (error: Error): void => failed.abort(unreachable(settings, error))
   socket.once('error', onError)
@@ -40,7 +42,13 @@ export async function dial(
       [...ways, diesWith(failed.signal)],
     )
     socket.off('error', onError)
-    return socket
+    return {
+      stream: socket,
+      address: `${socket.remoteAddress ?? settings.host}:${socket.remotePort ?? settings.port}`,
+      ended,
+      fate: () => undefined,
+      close: () => socket.destroy(),
+    }
   } catch (error) {
     // Late errors of a socket that was given up must not end the process.
     socket.on('error', (_givenUp) => undefined)

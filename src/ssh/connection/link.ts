@@ -4,14 +4,16 @@
  */
 import type { Duplex } from 'node:stream'
 import type { Client } from 'ssh2'
+import { Emitter } from '../../base/emitter.ts'
 import { messageOf } from '../../base/failure.ts'
-import { callerLeaves, diesWith, race } from '../../base/race.ts'
+import { callerLeaves, diesWith, race, type WayOut } from '../../base/race.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ExecChannel, type TerminalSize } from '../channel/exec.ts'
 import { SftpChannel } from '../channel/sftp.ts'
 import { ChannelError, LinkLostError, type Stage } from '../errors.ts'
 import type { KeyDescription } from '../trust/fingerprint.ts'
+import type { Carrier } from './carrier.ts'
 import { ChannelRefused, ChannelSlots } from './channel-slots.ts'
 
 /** A channel open, or any other small request, that has no answer by then will have none. */
@@ -20,6 +22,8 @@ export const SMALL_REQUEST_MS = 15_000
 export interface LinkFacts {
   readonly machine: string
   readonly settings: MachineSettings
+  /** Milliseconds of silence after which the machine is asked whether it is there. */
+  readonly keepaliveMs: number
   readonly hostKey: KeyDescription | undefined
   /** What a person should hear about this connection. */
   readonly warnings: readonly string[]
@@ -30,7 +34,16 @@ export interface LinkFacts {
   readonly stages: readonly { readonly stage: Stage; readonly ms: number }[]
   /** Address and port that we are connected to. */
   readonly address: string
+  /** What the server said before and while it let us in: lines before its identification, its banner. */
+  readonly greeting: string
 }
+
+/** A server has that long to close what we have ended politely. */
+const FAREWELL_MS = 2000
+/** How much longer than a keepalive interval a live machine can be silent. */
+const KEEPALIVE_ANSWER_MS = 5000
+/** How often we look whether it is. */
+const LISTEN_MS = 1000
 
 export interface ExecOptions {
   readonly signal?: AbortSignal | undefined
@@ -49,7 +62,10 @@ export type Exec = (command: string, options?: ExecOptions) => Promise<ExecChann
 
 export class Link {
   readonly facts: LinkFacts
+  /** Since when the machine has not answered, although it was asked to: a date, or undefined once it has. */
+  readonly silences = new Emitter<Date | undefined>()
   readonly #client: Client
+  readonly #carrier: Carrier
   readonly #death = new AbortController()
   readonly #slots: ChannelSlots
   /** Slots of what stays open for long; the same ones, where the server does not mind. */
@@ -58,21 +74,28 @@ export class Link {
   #sftp: SftpChannel | undefined
   #lastUse = performance.now()
   #lastByte = performance.now()
+  #silent = false
 
-  constructor(client: Client, socket: Duplex, facts: LinkFacts) {
+  constructor(client: Client, carrier: Carrier, facts: LinkFacts) {
     this.facts = facts
     this.#client = client
+    this.#carrier = carrier
     // dropbear before its fix ends the connection when short commands run side by side.
     const serial = /dropbear/i.test(facts.ident)
     this.#lasting = new ChannelSlots(facts.machine)
     this.#slots = serial ? new ChannelSlots(facts.machine, 1) : this.#lasting
     this.#openingSftp = new SharedAttempt(`opening SFTP on ${facts.machine}`, () => this.#openSftp())
-    socket.on('data', () => {
+    carrier.stream.on('data', () => {
       this.#lastByte = performance.now()
+      if (this.#silent) this.#setSilent(false)
     })
     client.on('error', (error) => this.#die(`the connection broke: ${messageOf(error)}`, error))
     client.on('end', () => this.#die('the machine closed the connection'))
-    client.on('close', () => this.#die('the connection was closed'))
+    client.on('close', () => {
+      this.#die('the connection was closed')
+      carrier.close()
+    })
+    this.#listen(facts.keepaliveMs + KEEPALIVE_ANSWER_MS)
   }
 
   get machine(): string {
@@ -166,10 +189,47 @@ export class Link {
     return channel
   }
 
+  /**
+   * A TCP connection that the machine makes for us.
+   * @throws ChannelError `refused` with the machine's own words; LinkLostError; what `ways` throw.
+   */
+  forward(host: string, port: number, ways: readonly WayOut[]): Promise<Duplex> {
+    this.touch()
+    return race(
+      () =>
+        new Promise<Duplex>((resolve, reject) => {
+          this.#client.forwardOut('127.0.0.1', 0, host, port, (error, channel) => {
+            if (error === undefined || error === null) resolve(channel)
+            else reject(this.#asForwardError(error, `${host} port ${port}`))
+          })
+        }),
+      [...ways, diesWith(this.dead)],
+    )
+  }
+
   /** Close politely. Safe to call on a dead link. */
   end(): void {
     this.#die('the connection was closed by Presence')
     this.#client.end()
+    // A machine that is gone never answers the farewell; its socket must not stay for that.
+    const last = setTimeout(() => this.#carrier.close(), FAREWELL_MS)
+    void this.#carrier.ended.then(() => clearTimeout(last))
+  }
+
+  /** Look now and then whether the machine is still heard of; only keepalives make it speak when idle. */
+  #listen(longestSilenceMs: number): void {
+    const timer = setInterval(() => {
+      if (performance.now() - this.#lastByte > longestSilenceMs && !this.#silent) this.#setSilent(true)
+    }, LISTEN_MS)
+    timer.unref()
+    this.dead.addEventListener('abort', () => clearInterval(timer))
+  }
+
+  #setSilent(silent: boolean): void {
+    this.#silent = silent
+    if (!this.alive) return
+    const ago = performance.now() - this.#lastByte
+    this.silences.emit(silent ? new Date(Date.now() - ago) : undefined)
   }
 
   #slotsFor({ lasting = false }: ExecOptions): ChannelSlots {
@@ -251,8 +311,25 @@ export class Link {
     })
   }
 
+  #asForwardError(error: Error, where: string): Error {
+    const text = messageOf(error)
+    if (/channel open failure/i.test(text)) {
+      const words = text.replace(/^.*channel open failure:?\s*/i, '')
+      return new ChannelError(`cannot connect to ${where}: ${words}`, 'refused', {
+        machine: this.machine,
+        cause: error,
+      })
+    }
+    return new LinkLostError(`no connection could be forwarded: ${text}`, {
+      machine: this.machine,
+      cause: error,
+    })
+  }
+
   #die(reason: string, cause?: unknown): void {
     if (!this.alive) return
-    this.#death.abort(new LinkLostError(reason, { machine: this.machine, cause }))
+    const why = this.#carrier.fate()
+    const whole = why === undefined ? reason : `${reason}; ${why}`
+    this.#death.abort(new LinkLostError(whole, { machine: this.machine, cause }))
   }
 }

@@ -7,8 +7,8 @@ import { messageOf } from '../../base/failure.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { ExecChannel } from '../channel/exec.ts'
 import { ConnectError, type Stage } from '../errors.ts'
-import { NOBODY } from '../questions.ts'
-import { connectOnce, type ConnectDependencies } from './attempt.ts'
+import { NOBODY, type Question } from '../questions.ts'
+import { connectOnce, type ConnectDependencies, type Progress } from './attempt.ts'
 import type { ExecOptions, Link } from './link.ts'
 import { SpareLinks } from './spare-links.ts'
 
@@ -19,8 +19,18 @@ const LONGEST_REST_MS = 30_000
 
 export type ConnectionState =
   | { readonly kind: 'idle' }
-  | { readonly kind: 'connecting'; readonly stage: Stage }
+  /** `hop`: the jump host that it is about, when it is not the machine itself. */
+  | { readonly kind: 'connecting'; readonly stage: Stage; readonly hop: string | undefined }
+  /** A person is asked; the attempt waits for as long as the answer takes. */
+  | {
+      readonly kind: 'asking'
+      readonly question: Question['kind']
+      readonly stage: Stage
+      readonly hop: string | undefined
+    }
   | { readonly kind: 'ready'; readonly link: Link; readonly since: Date }
+  /** The link is there, but the machine has not answered since; it may come back, or be found dead. */
+  | { readonly kind: 'degraded'; readonly link: Link; readonly since: Date; readonly silentSince: Date }
   /** A live link died. */
   | { readonly kind: 'lost'; readonly reason: string; readonly at: Date }
   /** The last attempt to connect failed. */
@@ -49,7 +59,8 @@ export class MachineConnection {
 
   /** The live link, if there is one now. */
   get current(): Link | undefined {
-    return this.#state.kind === 'ready' && this.#state.link.alive ? this.#state.link : undefined
+    const state = this.#state
+    return 'link' in state && state.link.alive ? state.link : undefined
   }
 
   /**
@@ -115,14 +126,14 @@ export class MachineConnection {
   }
 
   async #connect(signal: AbortSignal): Promise<Link> {
-    this.#set({ kind: 'connecting', stage: 'config' })
+    this.#set({ kind: 'connecting', stage: 'config', hop: undefined })
     const began = performance.now()
     let link: Link
     try {
       link = await connectOnce(
         this.machine,
         this.#dependencies,
-        (stage) => this.#set({ kind: 'connecting', stage }),
+        (progress) => this.#set(underWay(progress)),
         signal,
       )
     } catch (error) {
@@ -142,20 +153,32 @@ export class MachineConnection {
     }
     this.#failure = undefined
     this.#spares.set(link, new SpareLinks(link, (stop) => this.#connectOneMore(stop)))
-    this.#set({ kind: 'ready', link, since: new Date() })
-    link.dead.addEventListener('abort', () => {
-      if (this.#state.kind === 'ready' && this.#state.link === link) {
-        this.#set({ kind: 'lost', reason: messageOf(link.dead.reason), at: new Date() })
-      }
-    })
+    this.#follow(link)
     return link
+  }
+
+  #follow(link: Link): void {
+    const since = new Date()
+    const isOurs = (): boolean => 'link' in this.#state && this.#state.link === link
+    this.#set({ kind: 'ready', link, since })
+    link.silences.on((silentSince) => {
+      if (!isOurs()) return
+      this.#set(
+        silentSince === undefined
+          ? { kind: 'ready', link, since }
+          : { kind: 'degraded', link, since, silentSince },
+      )
+    })
+    link.dead.addEventListener('abort', () => {
+      if (isOurs()) this.#set({ kind: 'lost', reason: messageOf(link.dead.reason), at: new Date() })
+    })
   }
 
   #connectOneMore(signal: AbortSignal): Promise<Link> {
     return connectOnce(
       this.machine,
       { ...this.#dependencies, questions: NOBODY },
-      (_stageOfASpare) => undefined,
+      (_progressOfASpare) => undefined,
       signal,
     )
   }
@@ -164,4 +187,10 @@ export class MachineConnection {
     this.#state = state
     this.changes.emit(state)
   }
+}
+
+function underWay({ stage, hop, asking }: Progress): ConnectionState {
+  return asking === undefined
+    ? { kind: 'connecting', stage, hop }
+    : { kind: 'asking', question: asking, stage, hop }
 }

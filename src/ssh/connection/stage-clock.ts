@@ -64,6 +64,11 @@ export class StageClock {
     this.#arm()
   }
 
+  /** A stage that was over before this clock began. */
+  add(stage: Stage, ms: number): void {
+    this.#times.push({ stage, ms })
+  }
+
   /** Run a question with the clock stopped; the stage's full time is given back afterwards. */
   async asking<T>(ask: () => Promise<T>): Promise<T> {
     this.#asking += 1
