@@ -61,6 +61,7 @@ export class HelperShell {
 
   /** Run a script that ends soon; its standard error is dropped, its standard input is empty. */
   async run(script: string, signal?: AbortSignal): Promise<HelperAnswer> {
+    let verdict: Promise<void> | undefined
     return race(
       () =>
         new Promise<HelperAnswer>((resolve) => {
@@ -76,11 +77,14 @@ export class HelperShell {
         error: () => {
           // Later answers would be taken for earlier ones: this shell is of no more use.
           this.close()
-          this.#channel.owner.suspect(ANSWER_MS)
+          verdict = this.#channel.owner.suspect(ANSWER_MS)
           return new LinkLostError(`no answer within ${ANSWER_MS / 1000} s`, { machine: this.#machine })
         },
       },
-    )
+    ).catch(async (error: unknown) => {
+      await verdict
+      throw error
+    })
   }
 
   /** Another one is opened when it is needed. */

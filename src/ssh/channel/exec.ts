@@ -25,8 +25,13 @@ export interface TerminalSize {
 export interface Owner {
   readonly machine: string
   readonly dead: AbortSignal
-  /** Told when a request had no answer for `silentMs`: a line that carried nothing at all then is dead. */
-  suspect(silentMs: number): void
+  /** Milliseconds without an answer after which a small request is given up. */
+  readonly requestMs: number
+  /**
+   * Told when a request had no answer for `silentMs`: a line that carries nothing at all is dead, and is
+   * given up as such. Settles when that is known; never rejects.
+   */
+  suspect(silentMs: number): Promise<void>
 }
 
 export class ExecChannel {

@@ -4,16 +4,14 @@
  * flights. Knows the protocol, not what a file means.
  *
  * A request that gets no answer marks the channel as frozen (an sftp-server blocks on opening a FIFO,
- * for instance): it is given up, while the connection stays.
+ * for instance): it is given up with everything that waits on it, while the connection stays.
  */
 import type { FileEntryWithStats, InputAttributes, SFTPWrapper, Stats } from 'ssh2'
 import { callerLeaves, race } from '../../base/race.ts'
 import { messageOf } from '../../base/failure.ts'
 import { LinkLostError, SftpStatusError, type SftpStatus } from '../errors.ts'
 import type { Owner } from './exec.ts'
-
-/** Milliseconds without an answer after which a request, and with it the channel, is given up. */
-export const REQUEST_DEADLINE_MS = 15_000
+import type { Extensions } from './sftp-protocol.ts'
 
 /** Status codes of draft-ietf-secsh-filexfer-02, section 7. */
 const STATUS: Readonly<Record<number, SftpStatus>> = {
@@ -41,6 +39,12 @@ export interface SftpEntry {
   readonly attributes: FileAttributes
 }
 
+/** How SFTP was brought up. */
+export type SftpWay =
+  | { readonly kind: 'service' }
+  /** The program at this path was run as a command; `reason` tells why, for a person. */
+  | { readonly kind: 'program'; readonly program: string; readonly reason: string }
+
 /** An open file or folder on the machine. */
 export type SftpHandle = Buffer & { readonly __sftpHandle: true }
 
@@ -50,15 +54,22 @@ type Callback<T> = (error: Error | undefined | null, value: T) => void
 type Effect = 'reads' | 'changes'
 
 export class SftpChannel {
+  /** What the server offers beyond version 3, by its own names. */
+  readonly extensions: Extensions
+  readonly way: SftpWay
   readonly #sftp: SFTPWrapper
   readonly #owner: Owner
   #frozen = false
+  /** Settles when it is known whether only this channel is frozen. */
+  #verdict: Promise<void> | undefined
   #closed = false
   #pending = 0
 
-  constructor(sftp: SFTPWrapper, owner: Owner) {
+  constructor(sftp: SFTPWrapper, owner: Owner, extensions: Extensions, way: SftpWay) {
     this.#sftp = sftp
     this.#owner = owner
+    this.extensions = extensions
+    this.way = way
     sftp.on('close', () => {
       this.#closed = true
     })
@@ -224,7 +235,7 @@ export class SftpChannel {
     signal: AbortSignal | undefined,
     start: (done: Callback<T>) => void,
   ): Promise<T> {
-    const machine = this.#owner.machine
+    const { machine, requestMs: deadlineMs } = this.#owner
     if (!this.usable) throw new LinkLostError(`${operation}: the SFTP channel is closed`, { machine })
     this.#pending += 1
     try {
@@ -248,18 +259,23 @@ export class SftpChannel {
               }),
           },
         ],
-        { afterMs: REQUEST_DEADLINE_MS, error: () => this.#freeze(operation, effect) },
+        { afterMs: deadlineMs, error: () => this.#freeze(operation, effect, deadlineMs) },
       )
+    } catch (error) {
+      // Whoever hears of the failure may try again at once: by then it is known whether the line is dead.
+      await this.#verdict
+      throw error
     } finally {
       this.#pending -= 1
     }
   }
 
-  #freeze(operation: string, effect: Effect): LinkLostError {
+  #freeze(operation: string, effect: Effect, deadlineMs: number): LinkLostError {
     this.#frozen = true
+    // What else waits here is failed by this, with the reason that the server did not answer.
     this.#sftp.end()
-    this.#owner.suspect(REQUEST_DEADLINE_MS)
-    return new LinkLostError(`no answer to ${operation} within ${REQUEST_DEADLINE_MS / 1000} s`, {
+    this.#verdict ??= this.#owner.suspect(deadlineMs)
+    return new LinkLostError(`no answer to ${operation} within ${deadlineMs / 1000} s`, {
       machine: this.#owner.machine,
       outcomeUnknown: effect === 'changes',
     })

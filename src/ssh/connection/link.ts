@@ -3,14 +3,15 @@
  * that every operation on it races against; it is never revived (a new one is made at the next use).
  */
 import type { Duplex } from 'node:stream'
-import type { Client } from 'ssh2'
+import type { Client, ClientCallback } from 'ssh2'
 import { Emitter } from '../../base/emitter.ts'
 import { messageOf } from '../../base/failure.ts'
 import { callerLeaves, diesWith, race, type WayOut } from '../../base/race.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ExecChannel, type TerminalSize } from '../channel/exec.ts'
-import { SftpChannel } from '../channel/sftp.ts'
+import { openSftp } from '../channel/open-sftp.ts'
+import type { SftpChannel } from '../channel/sftp.ts'
 import { ChannelError, LinkLostError, type Stage } from '../errors.ts'
 import type { KeyDescription } from '../trust/fingerprint.ts'
 import type { Carrier } from './carrier.ts'
@@ -18,6 +19,8 @@ import { ChannelRefused, ChannelSlots } from './channel-slots.ts'
 
 /** A channel open, or any other small request, that has no answer by then will have none. */
 export const SMALL_REQUEST_MS = 15_000
+/** A machine that has been silent for that long answers within these milliseconds, or not at all. */
+const PROOF_MS = 5000
 
 export interface LinkFacts {
   readonly machine: string
@@ -71,7 +74,12 @@ export class Link {
   /** Slots of what stays open for long; the same ones, where the server does not mind. */
   readonly #lasting: ChannelSlots
   readonly #openingSftp: SharedAttempt<SftpChannel>
+  /** One short command at a time. */
+  readonly #serial: boolean
+  /** As promised of every small request; a test may shorten it. */
+  requestMs = SMALL_REQUEST_MS
   #sftp: SftpChannel | undefined
+  #proving: Promise<void> | undefined
   #lastUse = performance.now()
   #lastByte = performance.now()
   #silent = false
@@ -81,9 +89,9 @@ export class Link {
     this.#client = client
     this.#carrier = carrier
     // dropbear before its fix ends the connection when short commands run side by side.
-    const serial = /dropbear/i.test(facts.ident)
+    this.#serial = /dropbear/i.test(facts.ident)
     this.#lasting = new ChannelSlots(facts.machine)
-    this.#slots = serial ? new ChannelSlots(facts.machine, 1) : this.#lasting
+    this.#slots = this.#serial ? new ChannelSlots(facts.machine, 1) : this.#lasting
     this.#openingSftp = new SharedAttempt(`opening SFTP on ${facts.machine}`, () => this.#openSftp())
     carrier.stream.on('data', () => {
       this.#lastByte = performance.now()
@@ -132,11 +140,14 @@ export class Link {
     return performance.now() - this.#lastUse
   }
 
-  /** A request had no answer for so long; when nothing else came either, the line is dead, not one channel. */
-  suspect(silentMs: number): void {
+  /**
+   * A request had no answer for so long. When nothing else came either, the machine is asked for a sign of
+   * life; without one the line is dead, not one channel.
+   */
+  async suspect(silentMs: number): Promise<void> {
     if (performance.now() - this.#lastByte < silentMs) return
-    this.#die(`nothing came from the machine for ${Math.round(silentMs / 1000)} s`)
-    this.#client.destroy()
+    this.#proving ??= this.#prove(silentMs).finally(() => (this.#proving = undefined))
+    await this.#proving
   }
 
   /** Mark the connection as used, so that it is not closed as idle. */
@@ -239,39 +250,64 @@ export class Link {
   #openExec(command: string, terminal: TerminalSize | undefined): Promise<ExecChannel> {
     const options =
       terminal === undefined ? {} : { pty: { term: terminal.type, rows: terminal.rows, cols: terminal.cols } }
-    return race(
-      () =>
-        new Promise<ExecChannel>((resolve, reject) => {
-          this.#client.exec(command, options, (error, channel) => {
-            // Wrapped at once: the exit of a short command may already be in the packet being read.
-            if (error === undefined || error === null) resolve(new ExecChannel(channel, this))
-            else reject(this.#asChannelError(error))
-          })
-        }),
-      [diesWith(this.dead)],
-      { afterMs: SMALL_REQUEST_MS, error: () => this.#silence('opening a command channel') },
+    return this.#open('opening a command channel', (done) => this.#client.exec(command, options, done)).catch(
+      (error: unknown) => {
+        throw this.#asCommandError(error)
+      },
     )
   }
 
+  /** @throws ChannelRefused; LinkLostError; ssh2's error when the server does not start what was asked for. */
+  async #open(doing: string, ask: (done: ClientCallback) => void): Promise<ExecChannel> {
+    const opening = new Promise<ExecChannel>((resolve, reject) => {
+      ask((error, channel) => {
+        // Wrapped at once: the exit of a short command may already be in the packet being read.
+        if (error === undefined || error === null) resolve(new ExecChannel(channel, this))
+        else if (/channel open failure/i.test(messageOf(error)))
+          reject(new ChannelRefused(messageOf(error), { cause: error }))
+        else reject(error)
+      })
+    })
+    try {
+      return await race(() => opening, [diesWith(this.dead)], {
+        afterMs: this.requestMs,
+        error: () => this.#silence(doing),
+      })
+    } catch (error) {
+      opening.then(
+        (late) => late.close(),
+        (_theSameError: unknown) => undefined,
+      )
+      throw error
+    }
+  }
+
   async #openSftp(): Promise<SftpChannel> {
-    const channel = await race(
-      () =>
-        new Promise<SftpChannel>((resolve, reject) => {
-          this.#client.sftp((error, sftp) => {
-            if (error === undefined || error === null) resolve(new SftpChannel(sftp, this))
-            else reject(this.#asSftpError(error))
-          })
-        }),
-      [diesWith(this.dead)],
-      { afterMs: SMALL_REQUEST_MS, error: () => this.#silence('opening SFTP') },
-    )
+    const before = this.#sftp
+    const channel = await openSftp({
+      owner: this,
+      ident: this.facts.ident,
+      service: () => this.#open('opening SFTP', (done) => this.#client.subsys('sftp', done)),
+      command: async (line) => {
+        // The program is known to stay once it has stayed before; the first time it may end at once.
+        if (!this.#serial || before?.way.kind === 'program') {
+          return { channel: await this.#openExec(line, undefined), settled: () => undefined }
+        }
+        const { channel, release } = await this.#slots.acquire(
+          () => this.#openExec(line, undefined),
+          this.dead,
+          undefined,
+        )
+        return { channel, settled: release }
+      },
+    })
     this.#sftp = channel
     return channel
   }
 
-  #asChannelError(error: Error): Error {
+  #asCommandError(error: unknown): unknown {
+    if (error instanceof ChannelRefused || error instanceof LinkLostError) return error
     const text = messageOf(error)
-    if (/channel open failure/i.test(text)) return new ChannelRefused(text, { cause: error })
     if (/unable to exec/i.test(text)) {
       return new ChannelError('it allows no commands for this account', 'no-exec', {
         machine: this.machine,
@@ -284,29 +320,22 @@ export class Link {
     })
   }
 
-  #asSftpError(error: Error): Error {
-    const text = messageOf(error)
-    const details = { machine: this.machine, cause: error }
-    const chatter = /packet length (\d+) exceeds/i.exec(text)
-    if (chatter?.[1] !== undefined) {
-      const bytes = Buffer.alloc(4)
-      bytes.writeUInt32BE(Number(chatter[1]) >>> 0)
-      return new ChannelError(
-        `SFTP is broken by text that a login script prints (it begins with "${bytes.toString('latin1')}"); ` +
-          'print only in interactive shells, or use the internal-sftp subsystem',
-        'no-sftp',
-        details,
+  /** Ask for anything: to cancel a forwarding that was never asked for changes nothing and is answered. */
+  async #prove(silentMs: number): Promise<void> {
+    try {
+      await race(
+        () => new Promise<void>((resolve) => this.#client.unforwardIn('127.0.0.1', 1, () => resolve())),
+        [diesWith(this.dead)],
+        { afterMs: Math.min(silentMs, PROOF_MS), error: () => this.#silence('asking for a sign of life') },
       )
+    } catch (_noSignOfLife) {
+      this.#die(`nothing came from the machine for ${Math.round(silentMs / 1000)} s`)
+      this.#client.destroy()
     }
-    if (/subsystem/i.test(text)) return new ChannelError('its SSH server offers no SFTP', 'no-sftp', details)
-    if (/channel open failure/i.test(text)) {
-      return new ChannelError('it allows no further channel for SFTP', 'refused', details)
-    }
-    return new LinkLostError(`SFTP could not be opened: ${text}`, details)
   }
 
   #silence(doing: string): LinkLostError {
-    return new LinkLostError(`no answer within ${SMALL_REQUEST_MS / 1000} s while ${doing}`, {
+    return new LinkLostError(`no answer within ${this.requestMs / 1000} s while ${doing}`, {
       machine: this.machine,
     })
   }

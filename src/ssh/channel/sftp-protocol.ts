@@ -1,0 +1,130 @@
+/**
+ * Speaks SFTP version 3 over a channel that somebody else opened: ssh2's own protocol class, given a
+ * stand-in for the connection that it would otherwise write to. The only file that knows this class,
+ * which ssh2 does not export: it is looked at before it is used.
+ */
+import { createRequire } from 'node:module'
+import type { SFTPWrapper } from 'ssh2'
+import type { ExecChannel } from './exec.ts'
+
+/** What is used of ssh2's class beyond its public type. */
+interface Protocol extends SFTPWrapper {
+  /** Bytes from the server; null at their end, which fails every request without an answer. */
+  push(chunk: Buffer | null): void
+  /** Ask for the version; `ready` or `error` is emitted then. */
+  _init(): void
+}
+
+/** What the class wants of a connection. */
+interface StandIn {
+  readonly _protocol: {
+    /** The server's identification: some servers take the arguments of `symlink` in another order. */
+    readonly _remoteIdentRaw: string
+    channelData(id: number, data: Buffer): void
+    channelClose(id: number): void
+  }
+}
+
+/** One end of a channel as the class sees it. */
+interface End {
+  readonly id: number
+  readonly window: number
+  readonly packetSize: number
+  readonly state: 'open'
+}
+
+type ProtocolClass = new (
+  client: StandIn,
+  channel: { readonly type: 'session'; readonly incoming: End; readonly outgoing: End },
+  config: object,
+) => Protocol
+
+/** The channel itself keeps to the server's window; there is no second one to keep to. */
+const UNBOUNDED: End = { id: 0, window: Infinity, packetSize: Infinity, state: 'open' }
+
+const USED = ['push', '_init', 'end', 'realpath', 'open', 'read', 'write', 'readdir'] as const
+
+/** @throws when ssh2 is another one than the one this was written for. */
+export function protocolClassOf(loaded: unknown): ProtocolClass {
+  const found: unknown = typeof loaded === 'object' && loaded !== null && 'SFTP' in loaded && loaded.SFTP
+  if (typeof found === 'function' && found.length === 3) {
+    const methods = found.prototype as Readonly<Record<string, unknown>>
+    if (USED.every((name) => typeof methods[name] === 'function')) return found as ProtocolClass
+  }
+  throw new Error('the SFTP class of this ssh2 is not the one that Presence knows (ssh2 1.17)')
+}
+
+const load = createRequire(import.meta.url)
+
+/** The conversation on one channel, until the channel closes. */
+export interface Conversation {
+  readonly sftp: SFTPWrapper
+  /** The server's bytes; the first ones must be its answer to the question for its version. */
+  receive(bytes: Buffer): void
+  /** There is nothing more to come: every request without an answer fails. */
+  finish(): void
+  /** Ask for the version. @returns what the server offers beyond version 3, by name. @throws its first error. */
+  begin(): Promise<Extensions>
+}
+
+/** Names of extensions that a server announced, with its word for their version. */
+export type Extensions = Readonly<Record<string, string>>
+
+export function converse(channel: ExecChannel, ident: string): Conversation {
+  const Protocol = protocolClassOf(load('ssh2/lib/protocol/SFTP.js') as unknown)
+  let finished = false
+  const finish = (): void => {
+    if (finished) return
+    finished = true
+    sftp.push(null)
+    sftp.emit('close')
+  }
+  const standIn: StandIn = {
+    _protocol: {
+      _remoteIdentRaw: ident,
+      channelData: (_id, data) => void channel.stdin.write(data),
+      channelClose: () => {
+        channel.close()
+        // The caller may be about to fail a request with a better reason of its own.
+        queueMicrotask(finish)
+      },
+    },
+  }
+  const sftp = new Protocol(
+    standIn,
+    { type: 'session', incoming: { ...UNBOUNDED }, outgoing: { ...UNBOUNDED } },
+    {},
+  )
+  // Without a listener an error would end the process; whoever waits for an answer hears of it.
+  sftp.on('error', (_seenByTheRequests: unknown) => undefined)
+  return {
+    sftp,
+    receive: (bytes) => {
+      if (finished) return
+      try {
+        sftp.push(bytes)
+      } catch (error) {
+        // A packet that lies about its own length: nothing after it can be understood.
+        sftp.emit('error', error)
+        sftp.end()
+      }
+    },
+    finish,
+    begin: () =>
+      new Promise((resolve, reject) => {
+        sftp.once('ready', () => resolve(extensionsOf(sftp)))
+        sftp.once('error', reject)
+        sftp.once('close', () => reject(new Error('the server ended it')))
+        sftp._init()
+      }),
+  }
+}
+
+/** The class keeps what the version packet held and offers no way to ask for it. */
+export function extensionsOf(sftp: object): Extensions {
+  const kept: unknown = '_extensions' in sftp ? sftp._extensions : undefined
+  if (typeof kept !== 'object' || kept === null) return {}
+  return Object.fromEntries(
+    Object.entries(kept).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}
