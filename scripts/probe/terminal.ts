@@ -4,6 +4,7 @@
  */
 import type { ReadStream, WriteStream } from 'node:tty'
 import { NOBODY, type Answer, type Question, type Questions } from '../../src/ssh/questions.ts'
+import { harmless } from './harmless.ts'
 
 /** A terminal in both directions; prompts do not go to standard output, which may hold the result. */
 export interface Terminal {
@@ -34,6 +35,8 @@ async function answer(terminal: Terminal, question: Question, signal: AbortSigna
         `${again(question)}Password of ${question.user} on ${question.machine}: `,
         signal,
       )
+    case 'keyboard-interactive':
+      return serversPrompts(terminal, question, signal)
   }
 }
 
@@ -64,6 +67,29 @@ async function confirm(terminal: Terminal, text: string, signal: AbortSignal): P
 async function secret(terminal: Terminal, prompt: string, signal: AbortSignal): Promise<Answer> {
   const text = await readLine(terminal, prompt, 'hidden', signal)
   return text === undefined || text === '' ? { kind: 'nobody' } : { kind: 'text', text }
+}
+
+/**
+ * A round of the server's own prompts, one after the other. Each begins with the account, so that no server
+ * can pass its prompt off as ours; an empty line is an answer, since some servers wait for just that.
+ */
+async function serversPrompts(
+  terminal: Terminal,
+  question: Extract<Question, { kind: 'keyboard-interactive' }>,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { user, machine, name, instructions, prompts } = question
+  const said = [name, instructions].map((text) => harmless(text).trim()).filter((text) => text !== '')
+  if (question.retry) terminal.output.write(`${again(question)}\n`)
+  if (said.length > 0) terminal.output.write(`${machine} says:\n${said.join('\n').replace(/^/gm, '  ')}\n`)
+  const texts: string[] = []
+  for (const { text, echo } of prompts) {
+    const prompt = `(${user} on ${machine}) ${harmless(text)}`
+    const line = await readLine(terminal, prompt, echo ? 'shown' : 'hidden', signal)
+    if (line === undefined) return { kind: 'nobody' }
+    texts.push(line)
+  }
+  return { kind: 'texts', texts }
 }
 
 const ENTER = /[\r\n]/

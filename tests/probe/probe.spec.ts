@@ -248,7 +248,7 @@ describe('a connection that fails is told with its stage, its reason and what to
   it('a password or a passphrase where nobody can be asked', async () => {
     configure({ IdentityFile: encryptedKey() })
     const { result } = await probeAsData('box')
-    expect(result.failure).toMatchObject({ stage: 'auth', code: 'auth-failed' })
+    expect(result.failure).toMatchObject({ stage: 'auth', code: 'question-unanswered' })
     expect(result.failure?.reason).toContain('is encrypted and was not unlocked')
     expect(result.failure?.advice).toContain('Run this probe in a terminal to be asked.')
   })

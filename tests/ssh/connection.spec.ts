@@ -337,7 +337,7 @@ describe('passwords', () => {
   it('that nobody can give are an error that says what the server takes', async () => {
     const { pool: made } = await asking([])
     const failure = await failureOf(made.connection('demo').link())
-    expect(failure).toMatchObject({ code: 'auth-failed' })
+    expect(failure).toMatchObject({ code: 'question-unanswered' })
     expect((failure as Error).message).toMatch(/tried: nothing; the server accepts: password/)
   })
 

@@ -1,216 +1,350 @@
 /**
- * The conversation of one connection attempt about who we are: which method to try next, given what
- * the server still accepts. Owns the list of what was tried, for the error when nothing worked.
+ * The conversation of one connection attempt about who we are: which method to try next, given what the
+ * server still accepts. Owns the list of what was tried, for the error when nothing worked.
  */
-import type {
-  AgentAuthMethod,
-  AnyAuthMethod,
-  KeyboardInteractiveAuthMethod,
-  PasswordAuthMethod,
-  PublicKeyAuthMethod,
-} from 'ssh2'
-import { ConnectError } from '../errors.ts'
+import type { AnyAuthMethod, Client, KeyboardInteractiveAuthMethod, ParsedKey, Prompt } from 'ssh2'
+import { messageOf } from '../../base/failure.ts'
 import type { MachineSettings } from '../config/settings.ts'
+import type { ConnectError } from '../errors.ts'
 import type { Answer, Question } from '../questions.ts'
-import type { Identities, Identity } from './identities.ts'
-import { readKeyFile } from './key-file.ts'
-import { passphraseKey, passwordKey, type Secrets } from './secrets.ts'
+import { AuthReport } from './auth-report.ts'
+import type { EncryptedFile, Identities, Identity, PrivateHalf } from './identities.ts'
+import { UnusableKeyError } from './key-file.ts'
+import { closeGaps, type Refusal } from './library-gaps.ts'
+import { needsWholeSignature, offerKey } from './offered-key.ts'
+import { Passwords, asksForPassword } from './passwords.ts'
+import type { Secrets } from './secrets.ts'
+import { ServerDecides, type StandStill } from './server-decides.ts'
+import { SigningError, signWith } from './sign.ts'
 
 /** Asks a person with the attempt's clock stopped. */
 export type Ask = (question: Question) => Promise<Answer>
 
-export class Authenticator {
-  /** Methods and keys that were offered, in order. */
-  readonly tried: string[] = []
-  /** Where the answer that finally worked came from. */
-  method = 'none'
+export interface AuthenticatorOptions {
+  readonly settings: MachineSettings
+  readonly identities: Identities
+  readonly secrets: Secrets
+  readonly ask: Ask
+  /** Does something that waits for a person or a slow computation, with the attempt's clock stopped. */
+  readonly standStill: StandStill
+}
 
+type Method = 'none' | 'publickey' | 'password' | 'keyboard-interactive'
+
+/** What the server has been given and not answered yet. */
+interface Offer {
+  readonly method: Method
+  readonly identity?: Identity
+}
+
+export class Authenticator {
   readonly #settings: MachineSettings
-  readonly #identities: Identities
   readonly #secrets: Secrets
   readonly #ask: Ask
-  readonly #notes: string[]
-  #nextIdentity = 0
-  #passwordsTried = 0
-  #interactiveTried = 0
+  readonly #standStill: StandStill
+  readonly #decides: ServerDecides
+  readonly #passwords: Passwords
+  readonly #report: AuthReport
+  #keys: readonly Identity[]
+  #refusedKeys: readonly Identity[] = []
+  #accepted: readonly string[] | undefined
+  #offered: Offer | undefined
+  /** What the server said last, heard where the library does not pass it on. */
+  #heard: Refusal | undefined
+  #anyKeyPossible = false
+  #fail: (error: ConnectError) => void = () => undefined
+  #asked = { password: 0, 'keyboard-interactive': 0 }
   #secretsWithheld = false
-  /** The password that the server has not judged yet. */
-  #pendingPassword: string | undefined
 
-  constructor(settings: MachineSettings, identities: Identities, secrets: Secrets, ask: Ask) {
+  constructor({ settings, identities, secrets, ask, standStill }: AuthenticatorOptions) {
     this.#settings = settings
-    this.#identities = identities
     this.#secrets = secrets
     this.#ask = ask
-    this.#notes = [...identities.notes]
+    this.#standStill = standStill
+    this.#decides = new ServerDecides(standStill)
+    this.#passwords = new Passwords(settings.alias, settings.user, secrets)
+    this.#report = new AuthReport(settings, identities.notes)
+    this.#keys = identities.offers
+  }
+
+  /** Methods and keys that were offered, in order. */
+  get tried(): readonly string[] {
+    return this.#report.tried
+  }
+
+  /** What let us in. */
+  get method(): string {
+    return this.#report.method
+  }
+
+  /**
+   * Use this client, which is connecting.
+   * @param fail - ends the attempt from inside a method that cannot.
+   */
+  attach(client: Client, fail: (error: ConnectError) => void): void {
+    this.#fail = fail
+    this.#anyKeyPossible = closeGaps(client, (refusal) => (this.#heard = refusal))
+    client.once('close', () => this.#decides.end())
+    client.on('change password', () => fail(this.#report.passwordExpired()))
   }
 
   /**
    * The next method to offer.
    * @param accepted - methods the server still takes; undefined before the first offer.
-   * @throws ConnectError `auth-failed` when nothing is left to try.
+   * @throws ConnectError `auth-failed` or `question-unanswered` when nothing is left to try.
    */
-  async next(accepted: readonly string[] | undefined, partialSuccess: boolean): Promise<AnyAuthMethod> {
-    if (this.#pendingPassword !== undefined && !partialSuccess) this.#secrets.forget(this.#passwordKey)
-    this.#pendingPassword = undefined
-    const takes = (method: string): boolean => accepted === undefined || accepted.includes(method)
+  async next(accepted: readonly string[] | undefined, partial: boolean): Promise<AnyAuthMethod> {
+    this.#decides.end()
+    this.#hear(this.#heard ?? (accepted === undefined ? undefined : { accepted, partial }))
+    const takes = (method: string): boolean => this.#accepted === undefined || this.#accepted.includes(method)
     for (const method of this.#settings.auth.preferred) {
       if (!takes(method)) continue
-      const offer = await this.#offer(method, accepted !== undefined)
+      const offer = await this.#offer(method)
       if (offer !== undefined) return offer
     }
     // Nothing to offer blindly: ask the server what it accepts.
-    if (accepted === undefined) {
-      this.method = 'none'
+    if (this.#accepted === undefined) {
+      this.#offering('none', 'none')
       return { type: 'none', username: this.#settings.user }
     }
-    throw this.#exhausted(accepted)
+    throw this.#report.exhausted(this.#accepted)
   }
 
   /** A password that worked is used again at the next connect. */
   succeeded(): void {
-    if (this.#pendingPassword !== undefined) this.#secrets.remember(this.#passwordKey, this.#pendingPassword)
+    this.#decides.end()
+    this.#passwords.judged('accepted')
   }
 
   /** Offer no password from now on: the machine's key is not the one that is known for it. */
   withholdSecrets(): void {
     this.#secretsWithheld = true
-    this.#notes.push('no password was offered, because the host key is not the one known for this machine')
+    this.#report.note('no password was offered, because the host key is not the one known for this machine')
   }
 
-  get #passwordKey(): string {
-    return passwordKey(this.#settings.alias, this.#settings.user)
+  /** The failure that ended the connection while we authenticated, if it is the server's refusal to go on. */
+  cutOff(cause: Error): ConnectError | undefined {
+    return this.#report.cutOff(cause)
   }
 
-  async #offer(method: string, askingAllowed: boolean): Promise<AnyAuthMethod | undefined> {
+  #hear(refusal: Refusal | undefined): void {
+    const offered = this.#offered
+    this.#heard = undefined
+    this.#offered = undefined
+    if (refusal === undefined) {
+      if (offered?.identity !== undefined) this.#report.notOffered(offered.identity)
+      return
+    }
+    this.#accepted = refusal.accepted
+    if (offered === undefined) return
+    this.#passwords.judged(refusal.partial ? 'accepted' : 'refused')
+    if (refusal.partial) {
+      this.#report.accepted()
+      // What was refused alone may be wanted now; the key that was accepted is not wanted twice.
+      this.#keys = [...this.#keys, ...this.#refusedKeys]
+      this.#refusedKeys = []
+    } else if (offered.identity !== undefined) {
+      this.#refusedKeys = [...this.#refusedKeys, offered.identity]
+      this.#report.refused(offered.identity)
+    }
+  }
+
+  async #offer(method: string): Promise<AnyAuthMethod | undefined> {
     const { auth } = this.#settings
     switch (method) {
       case 'publickey':
-        return auth.publicKey ? this.#publicKey(askingAllowed) : undefined
+        return auth.publicKey ? this.#publicKey() : undefined
       case 'password':
-        return auth.password && askingAllowed && !this.#secretsWithheld ? this.#password() : undefined
+        return auth.password && this.#mayAsk ? this.#password() : undefined
       case 'keyboard-interactive':
-        return auth.keyboardInteractive && askingAllowed && !this.#secretsWithheld
-          ? this.#interactive()
-          : undefined
+        return auth.keyboardInteractive && this.#mayAsk ? this.#interactive() : undefined
       default:
         // gssapi-with-mic and hostbased: the transport cannot do them; named when all else failed.
         return undefined
     }
   }
 
-  async #publicKey(askingAllowed: boolean): Promise<PublicKeyAuthMethod | AgentAuthMethod | undefined> {
+  /** Nobody is asked for a secret before the server has said that it takes one. */
+  get #mayAsk(): boolean {
+    return this.#accepted !== undefined && !this.#secretsWithheld
+  }
+
+  async #publicKey(): Promise<AnyAuthMethod | undefined> {
     for (;;) {
-      const identity = this.#identities.offers[this.#nextIdentity]
+      const [identity, ...later] = this.#keys
       if (identity === undefined) return undefined
-      // An encrypted file may need a person: first learn whether the server takes keys at all.
-      if (identity.kind === 'encrypted-file' && !askingAllowed) return undefined
-      this.#nextIdentity += 1
+      if (identity.publicKey === undefined && this.#accepted === undefined) return undefined
+      this.#keys = later
       const offer = await this.#keyOffer(identity)
       if (offer === undefined) continue
-      this.#record(`publickey ${identity.label}`)
+      this.#offering('publickey', `publickey ${identity.label}`, identity)
       return offer
     }
   }
 
-  async #keyOffer(identity: Identity): Promise<PublicKeyAuthMethod | AgentAuthMethod | undefined> {
+  async #keyOffer(identity: Identity): Promise<AnyAuthMethod | undefined> {
     const username = this.#settings.user
-    switch (identity.kind) {
+    const { publicKey, privateHalf, label } = identity
+    if (publicKey === undefined) {
+      const key = privateHalf.kind === 'encrypted-file' ? await this.#unlock(privateHalf.file) : undefined
+      return key === undefined ? undefined : { type: 'publickey', username, key }
+    }
+    if (needsWholeSignature(publicKey) && !this.#anyKeyPossible) {
+      this.#report.note(
+        `${label}: keys of the type ${publicKey.type} cannot be used with this version of the SSH library`,
+      )
+      return undefined
+    }
+    if (privateHalf.kind === 'file' && publicKey.certificate === undefined) {
+      return { type: 'publickey', username, key: privateHalf.key }
+    }
+    return offerKey(username, publicKey, async (data, algorithm) => {
+      try {
+        return await this.#sign(privateHalf, data, algorithm)
+      } catch (error) {
+        this.#report.unsigned(identity, error)
+        throw error
+      }
+    })
+  }
+
+  async #sign(half: PrivateHalf, data: Buffer, algorithm: string): Promise<Buffer> {
+    switch (half.kind) {
       case 'agent':
-        return { type: 'agent', username, agent: identity.agent.offering([identity.key]) }
+        // It may ask for a confirmation, or for a touch of a security key.
+        return this.#standStill(() => half.agent.sign(half.blob, data, algorithm))
       case 'file':
-        return { type: 'publickey', username, key: identity.key }
-      case 'encrypted-file':
-        return this.#unlock(identity.path)
+        return signWith(half.key, data, algorithm)
+      case 'encrypted-file': {
+        const key = await this.#unlock(half.file)
+        if (key === undefined) throw new SigningError('it was not unlocked')
+        return signWith(key, data, algorithm)
+      }
     }
   }
 
-  async #unlock(path: string): Promise<PublicKeyAuthMethod | undefined> {
-    const { alias, user, auth } = this.#settings
-    const remembered = this.#secrets.get(passphraseKey(path))
+  #unlock(file: EncryptedFile): Promise<ParsedKey | undefined> {
+    return this.#standStill(() =>
+      this.#secrets.unlocked(file.path, file.publicKey?.blob, () => this.#askToUnlock(file)),
+    )
+  }
+
+  async #askToUnlock(file: EncryptedFile): Promise<ParsedKey | undefined> {
+    const { alias: machine, auth } = this.#settings
     for (let attempt = 0; attempt < auth.passwordPrompts; attempt += 1) {
-      const passphrase =
-        attempt === 0 && remembered !== undefined
-          ? remembered
-          : await this.#text({ kind: 'passphrase', machine: alias, keyFile: path, retry: attempt > 0 })
-      if (passphrase === undefined) break
-      const file = await readKeyFile(path, passphrase)
-      if (file.kind === 'usable') {
-        this.#secrets.remember(passphraseKey(path), passphrase)
-        return { type: 'publickey', username: user, key: file.key }
-      }
-      this.#secrets.forget(passphraseKey(path))
-      if (file.kind === 'unusable') {
-        this.#notes.push(`key file ${path}: ${file.reason}`)
+      const question = { kind: 'passphrase', machine, keyFile: file.path, retry: attempt > 0 } as const
+      const [passphrase] = (await this.#texts(question)) ?? []
+      if (passphrase === undefined || passphrase === '') break
+      try {
+        const key = await file.unlock(passphrase)
+        if (key !== undefined) return key
+      } catch (error) {
+        if (!(error instanceof UnusableKeyError)) throw error
+        this.#report.note(`key file ${file.path}: ${messageOf(error)}`)
         return undefined
       }
     }
-    this.#notes.push(`key file ${path} is encrypted and was not unlocked (load it with ssh-add)`)
+    this.#report.note(`key file ${file.path} is encrypted and was not unlocked (load it with ssh-add)`)
     return undefined
   }
 
-  async #password(): Promise<PasswordAuthMethod | undefined> {
-    const password = await this.#nextPassword(this.#passwordsTried)
-    if (password === undefined) return undefined
-    this.#passwordsTried += 1
-    this.#pendingPassword = password
-    this.#record('password')
-    return { type: 'password', username: this.#settings.user, password }
+  async #password(): Promise<AnyAuthMethod | undefined> {
+    const { alias: machine, user, auth } = this.#settings
+    let password = auth.batchMode ? undefined : this.#passwords.known('password')
+    if (password === undefined) {
+      if (this.#asked.password >= auth.passwordPrompts) return undefined
+      const retry = this.tried.includes('password')
+      ;[password] = (await this.#texts({ kind: 'password', machine, user, retry })) ?? []
+      if (password === undefined) return undefined
+      this.#asked.password += 1
+      this.#passwords.typed(password)
+    }
+    this.#passwords.sending(password, 'password')
+    this.#offering('password', 'password')
+    this.#decides.begin()
+    return { type: 'password', username: user, password }
   }
 
-  async #interactive(): Promise<KeyboardInteractiveAuthMethod | undefined> {
-    if (this.#interactiveTried >= this.#settings.auth.passwordPrompts) return undefined
-    const password = await this.#nextPassword(this.#interactiveTried)
-    if (password === undefined) return undefined
-    this.#interactiveTried += 1
-    this.#pendingPassword = password
-    this.#record('keyboard-interactive')
+  #interactive(): KeyboardInteractiveAuthMethod | undefined {
+    const { user, auth } = this.#settings
+    if (auth.batchMode) {
+      this.#report.unanswered({ kind: 'keyboard-interactive' })
+      return undefined
+    }
+    if (this.#asked['keyboard-interactive'] >= auth.passwordPrompts) return undefined
+    const retry = this.tried.includes('keyboard-interactive')
+    let asked = false
+    this.#offering('keyboard-interactive', 'keyboard-interactive')
+    this.#decides.begin()
     return {
       type: 'keyboard-interactive',
-      username: this.#settings.user,
-      // One hidden prompt is the password in other clothes; anything else is not answered with it.
-      prompt: (_name, _instructions, _language, prompts, finish) => {
-        const only = prompts.length === 1 ? prompts[0] : undefined
-        finish(only !== undefined && only.echo !== true ? [password] : prompts.map(() => ''))
+      username: user,
+      prompt: (name, instructions, _language, prompts, finish) => {
+        this.#decides.end()
+        const count = (): void => {
+          if (!asked) this.#asked['keyboard-interactive'] += 1
+          asked = true
+        }
+        this.#round({ name, instructions, prompts, retry }, count).then(
+          (texts) => {
+            // Wrong answers count against the account, so none are made up: the attempt ends instead.
+            if (texts === undefined) return this.#fail(this.#report.exhausted(this.#accepted ?? []))
+            this.#decides.begin()
+            return finish([...texts])
+          },
+          (error: unknown) => this.#fail(this.#report.broken(error)),
+        )
       },
     }
   }
 
-  async #nextPassword(alreadyTried: number): Promise<string | undefined> {
-    const { alias, user, auth } = this.#settings
-    if (alreadyTried === 0) {
-      const remembered = this.#secrets.get(this.#passwordKey)
-      if (remembered !== undefined) return remembered
+  async #round(
+    { name, instructions, prompts, retry }: Round,
+    count: () => void,
+  ): Promise<readonly string[] | undefined> {
+    const { alias: machine, user } = this.#settings
+    const asked = prompts.map(({ prompt, echo }) => ({ text: prompt, echo: echo === true }))
+    const password = asksForPassword(asked)
+    let texts: readonly string[] | undefined
+    const known = password ? this.#passwords.known('keyboard-interactive') : undefined
+    if (known === undefined) {
+      count()
+      const kind = 'keyboard-interactive'
+      texts = await this.#texts({ kind, machine, user, name, instructions, prompts: asked, retry })
+    } else {
+      texts = [known]
     }
-    if (alreadyTried >= auth.passwordPrompts) return undefined
-    return this.#text({ kind: 'password', machine: alias, user, retry: alreadyTried > 0 })
+    const [only] = texts ?? []
+    if (password && only !== undefined) this.#passwords.sending(only, 'keyboard-interactive')
+    return texts?.length === prompts.length ? texts : undefined
   }
 
-  async #text(question: Question): Promise<string | undefined> {
-    if (this.#settings.auth.batchMode) return undefined
-    const answer = await this.#ask(question)
-    return answer.kind === 'text' ? answer.text : undefined
+  /** The answer of a person in words, or undefined when there is none. */
+  async #texts(question: Question): Promise<readonly string[] | undefined> {
+    const answer: Answer = this.#settings.auth.batchMode ? { kind: 'nobody' } : await this.#ask(question)
+    switch (answer.kind) {
+      case 'text':
+        return [answer.text]
+      case 'texts':
+        return answer.texts
+      case 'nobody':
+        this.#report.unanswered(question)
+        return undefined
+      case 'yes':
+      case 'no':
+        return undefined
+    }
   }
 
-  #record(what: string): void {
-    this.tried.push(what)
-    this.method = what
+  #offering(method: Method, what: string, identity?: Identity): void {
+    this.#offered = identity === undefined ? { method } : { method, identity }
+    this.#report.offering(what)
   }
+}
 
-  #exhausted(accepted: readonly string[]): ConnectError {
-    const { alias, user, auth } = this.#settings
-    const beyondUs = auth.preferred.filter(
-      (method) => ['gssapi-with-mic', 'hostbased'].includes(method) && accepted.includes(method),
-    )
-    const facts = [
-      `tried: ${this.tried.length === 0 ? 'nothing' : this.tried.join(', ')}`,
-      `the server accepts: ${accepted.join(', ') || 'nothing more'}`,
-      ...this.#notes,
-      ...beyondUs.map((method) => `${method} is not supported by Presence`),
-    ]
-    return new ConnectError(`authentication as ${user} failed (${facts.join('; ')})`, 'auth-failed', {
-      machine: alias,
-      stage: 'auth',
-    })
-  }
+interface Round {
+  readonly name: string
+  readonly instructions: string
+  readonly prompts: readonly Prompt[]
+  readonly retry: boolean
 }

@@ -1,57 +1,166 @@
 /**
- * Private key files: read, parsed, and every reason why one cannot be used told apart, so that an
- * encrypted key is asked for and a broken one is named instead of skipped in silence.
+ * Private key files: read, judged as `ssh` judges them, and every reason why one cannot be used told apart,
+ * so that an encrypted key is asked for and a broken one is named instead of skipped in silence.
  */
-import { readFile } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
 import ssh2, { type ParsedKey } from 'ssh2'
-import { messageOf, systemCode } from '../../base/failure.ts'
+import { PresenceError, messageOf, systemCode } from '../../base/failure.ts'
+import { parseOpenSshKey, type OpenSshKey } from './openssh-key.ts'
+import { isEncryptedPem, isPem, openPem } from './pem-key.ts'
+import { publicKeyIn, publicKeyOf, readPublicKey, type PublicKey } from './public-key.ts'
+import { judgePuttyKey } from './putty-key.ts'
 
 export type KeyFile =
-  | { readonly kind: 'usable'; readonly path: string; readonly key: ParsedKey }
-  | { readonly kind: 'encrypted'; readonly path: string }
+  | { readonly kind: 'usable'; readonly path: string; readonly publicKey: PublicKey; readonly key: ParsedKey }
+  | {
+      readonly kind: 'encrypted'
+      readonly path: string
+      /** Its public half, where that can be read without the passphrase. */
+      readonly publicKey: PublicKey | undefined
+      /**
+       * The key, or undefined when the passphrase is wrong.
+       * @throws UnusableKeyError when it cannot be used with any passphrase.
+       */
+      unlock(passphrase: string): Promise<ParsedKey | undefined>
+    }
+  /** Only the public half is here; the private one may be in an agent. */
+  | { readonly kind: 'public'; readonly path: string; readonly publicKey: PublicKey; readonly reason: string }
   | { readonly kind: 'absent'; readonly path: string }
-  | { readonly kind: 'unusable'; readonly path: string; readonly reason: string }
+  | {
+      readonly kind: 'unusable'
+      readonly path: string
+      readonly publicKey: PublicKey | undefined
+      readonly reason: string
+    }
 
-/** Read one identity file; `passphrase` decrypts it. */
-export async function readKeyFile(path: string, passphrase?: string): Promise<KeyFile> {
-  let bytes: Buffer
-  try {
-    bytes = await readFile(path)
-  } catch (error) {
-    const code = systemCode(error)
-    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent', path }
-    return { kind: 'unusable', path, reason: messageOf(error) }
-  }
-  const parsed = ssh2.utils.parseKey(bytes, passphrase)
-  if (!(parsed instanceof Error)) {
-    // The OpenSSH container may hold several keys in theory; it never does in practice.
-    const key = Array.isArray(parsed) ? (parsed as ParsedKey[])[0] : parsed
-    if (key === undefined || !key.isPrivateKey())
-      return { kind: 'unusable', path, reason: 'holds no private key' }
-    return { kind: 'usable', path, key }
-  }
-  if (passphrase === undefined && /no passphrase given/i.test(parsed.message))
-    return { kind: 'encrypted', path }
-  if (passphrase !== undefined && /bad passphrase|bad decrypt/i.test(parsed.message))
-    return { kind: 'encrypted', path }
-  return {
-    kind: 'unusable',
-    path,
-    reason: `${parsed.message} (try: ssh-keygen -p -f ${path}, or load it into an agent)`,
+export class UnusableKeyError extends PresenceError {
+  constructor(reason: string, cause?: unknown) {
+    super(reason, 'refused', { cause })
   }
 }
 
-/** The public key beside an identity file (`x.pub`), for keys whose private half is in an agent. */
-export async function readPublicKeyFile(identityFile: string): Promise<ParsedKey | undefined> {
-  for (const path of [`${identityFile}.pub`, identityFile]) {
-    try {
-      const parsed = ssh2.utils.parseKey(await readFile(path))
-      if (!(parsed instanceof Error)) return Array.isArray(parsed) ? (parsed as ParsedKey[])[0] : parsed
-    } catch (error) {
-      const code = systemCode(error)
-      // Absent and unreadable alike mean that this file names no public key; the private half is judged elsewhere.
-      if (code === undefined) throw error
-    }
+/** No private key is longer; what is longer is something else. */
+const LONGEST_KEY = 1024 * 1024
+
+/** Read one identity file and the public key beside it. */
+export async function readKeyFile(path: string): Promise<KeyFile> {
+  const beside = await readPublicKey(`${path}.pub`)
+  const publicKey = beside.kind === 'public' ? beside.key : undefined
+  const content = await readPrivate(path)
+  if (content.kind === 'read') return judge(path, content.text, publicKey)
+  if (content.kind === 'refused') return { kind: 'unusable', path, publicKey, reason: content.reason }
+  if (publicKey === undefined) return { kind: 'absent', path }
+  return { kind: 'public', path, publicKey, reason: 'only its public half is there' }
+}
+
+type Content =
+  | { readonly kind: 'read'; readonly text: string }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+async function readPrivate(path: string): Promise<Content> {
+  let file: FileHandle
+  try {
+    file = await open(path)
+  } catch (error) {
+    return unreadable(error)
   }
-  return undefined
+  try {
+    const { mode, uid, size } = await file.stat()
+    if (size > LONGEST_KEY) return { kind: 'refused', reason: 'it is too long for a private key' }
+    const text = await file.readFile('utf8')
+    // Public keys may be read by all, and are what some configurations name.
+    const open = publicKeyIn(text) === undefined && tooOpen(mode, uid)
+    if (!open) return { kind: 'read', text }
+    const shown = (mode & 0o777).toString(8).padStart(4, '0')
+    return {
+      kind: 'refused',
+      reason: `its permissions ${shown} let others read it, so it is not used, as ssh does not (chmod 600 ${path})`,
+    }
+  } catch (error) {
+    return unreadable(error)
+  } finally {
+    await file.close()
+  }
+}
+
+function unreadable(error: unknown): Content {
+  const code = systemCode(error)
+  if (code === undefined) throw error
+  return code === 'ENOENT' || code === 'ENOTDIR'
+    ? { kind: 'absent' }
+    : { kind: 'refused', reason: messageOf(error) }
+}
+
+/** authfile.c, sshkey_perm_ok: files of other owners are theirs to protect; Windows has no such bits. */
+function tooOpen(mode: number, owner: number): boolean {
+  return process.getuid !== undefined && owner === process.getuid() && (mode & 0o077) !== 0
+}
+
+function judge(path: string, text: string, beside: PublicKey | undefined): KeyFile {
+  try {
+    const openssh = parseOpenSshKey(text)
+    if (openssh !== undefined) return judgeOpenSsh(path, text, openssh)
+    const putty = judgePuttyKey(text)
+    if (putty?.reason !== undefined) {
+      return { kind: 'unusable', path, publicKey: putty.publicKey ?? beside, reason: putty.reason }
+    }
+    if (putty?.encrypted === true) {
+      const { publicKey } = putty
+      return { kind: 'encrypted', path, publicKey, unlock: (passphrase) => unlockPutty(text, passphrase) }
+    }
+    if (isPem(text)) {
+      if (isEncryptedPem(text)) {
+        const unlock = async (passphrase: string): Promise<ParsedKey | undefined> => {
+          const opened = openPem(text, passphrase)
+          return opened === undefined ? undefined : parsed(opened)
+        }
+        return { kind: 'encrypted', path, publicKey: beside, unlock }
+      }
+      return usable(path, parsed(openPem(text) ?? text))
+    }
+    const itself = publicKeyIn(text)
+    if (itself === undefined) return usable(path, parsed(text))
+    return { kind: 'public', path, publicKey: itself, reason: 'it holds only a public key' }
+  } catch (error) {
+    if (!(error instanceof PresenceError)) throw error
+    return { kind: 'unusable', path, publicKey: beside, reason: messageOf(error) }
+  }
+}
+
+function judgeOpenSsh(path: string, text: string, { publicKey, ...key }: OpenSshKey): KeyFile {
+  if (publicKey.type.startsWith('sk-')) {
+    const reason =
+      `its private half (${publicKey.type}) is in a security key, which only an agent can use here: ` +
+      `load it with ssh-add ${path}`
+    return { kind: 'unusable', path, publicKey, reason }
+  }
+  if (!key.encrypted) return usable(path, parsed(text))
+  const unlock = async (passphrase: string): Promise<ParsedKey | undefined> => {
+    const opened = await key.open(passphrase)
+    return opened === undefined ? undefined : parsed(opened)
+  }
+  return { kind: 'encrypted', path, publicKey, unlock }
+}
+
+function usable(path: string, key: ParsedKey): KeyFile {
+  return { kind: 'usable', path, publicKey: publicKeyOf(key.getPublicSSH(), key.comment), key }
+}
+
+async function unlockPutty(text: string, passphrase: string): Promise<ParsedKey | undefined> {
+  const key = ssh2.utils.parseKey(text, passphrase)
+  if (key instanceof Error && /bad passphrase|bad decrypt/i.test(key.message)) return undefined
+  return privateKey(key)
+}
+
+function parsed(text: string): ParsedKey {
+  return privateKey(ssh2.utils.parseKey(text))
+}
+
+function privateKey(parsed: ParsedKey | Error | readonly ParsedKey[]): ParsedKey {
+  if (parsed instanceof Error) throw new UnusableKeyError(parsed.message, parsed)
+  // Declared as possibly several; the library answers with one.
+  const key = 'getPublicSSH' in parsed ? parsed : parsed[0]
+  if (key === undefined || !key.isPrivateKey()) throw new UnusableKeyError('it holds no private key')
+  return key
 }

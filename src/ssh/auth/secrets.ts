@@ -1,22 +1,46 @@
 /**
- * Answers that people gave, kept in memory for the life of the process so that a reconnect is silent.
- * A refused answer is forgotten at once, so that a changed password is never tried twice.
+ * What people entrusted to this process, in memory and for its life only, so that a reconnect is silent:
+ * passwords that were accepted, and keys that were unlocked. A refused password is forgotten at once.
  */
+import type { ParsedKey } from 'ssh2'
+import { KeyedLock } from '../../base/keyed-lock.ts'
+
 export class Secrets {
-  readonly #answers = new Map<string, string>()
+  readonly #passwords = new Map<string, string>()
+  readonly #keys = new Map<string, ParsedKey>()
+  readonly #unlocking = new KeyedLock()
 
   get(key: string): string | undefined {
-    return this.#answers.get(key)
+    return this.#passwords.get(key)
   }
 
   remember(key: string, secret: string): void {
-    this.#answers.set(key, secret)
+    this.#passwords.set(key, secret)
   }
 
   forget(key: string): void {
-    this.#answers.delete(key)
+    this.#passwords.delete(key)
+  }
+
+  /**
+   * The key of an encrypted file. One person is asked once, however many connections want the key at the
+   * same time: the others wait for the outcome, and ask themselves only if there was none.
+   * @param publicHalf - distinguishes a file from its later contents, where it is known.
+   */
+  unlocked(
+    keyFile: string,
+    publicHalf: Buffer | undefined,
+    unlock: () => Promise<ParsedKey | undefined>,
+  ): Promise<ParsedKey | undefined> {
+    return this.#unlocking.run(keyFile, async () => {
+      const known = this.#keys.get(keyFile)
+      if (known !== undefined && (publicHalf === undefined || known.getPublicSSH().equals(publicHalf)))
+        return known
+      const key = await unlock()
+      if (key !== undefined) this.#keys.set(keyFile, key)
+      return key
+    })
   }
 }
 
 export const passwordKey = (machine: string, user: string): string => `password ${machine} ${user}`
-export const passphraseKey = (keyFile: string): string => `passphrase ${keyFile}`

@@ -163,6 +163,7 @@ function authOf(printed: Printed, destination: Destination, facts: LocalFacts): 
     certificateFiles: paths(printed.get('certificatefile') ?? []),
     identitiesOnly: isYes(value('identitiesonly')),
     agent: agentOf(value('identityagent'), facts),
+    ...pkcs11Of(value('pkcs11provider')),
     preferred: (value('preferredauthentications') ?? PREFERRED).split(',').filter((method) => method !== ''),
     publicKey: !isNo(value('pubkeyauthentication')),
     password: !isNo(value('passwordauthentication')),
@@ -170,6 +171,10 @@ function authOf(printed: Printed, destination: Destination, facts: LocalFacts): 
     batchMode: isYes(value('batchmode')),
     passwordPrompts: Number(value('numberofpasswordprompts') ?? 3),
   }
+}
+
+function pkcs11Of(provider: string | undefined): Pick<AuthSettings, 'pkcs11Provider'> {
+  return provider === undefined || isNone(provider) ? {} : { pkcs11Provider: provider }
 }
 
 function agentOf(value: string | undefined, facts: LocalFacts): AgentChoice {

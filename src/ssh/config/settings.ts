@@ -33,6 +33,8 @@ export interface AuthSettings {
   /** Offer only the configured identities, although an agent holds more. */
   readonly identitiesOnly: boolean
   readonly agent: AgentChoice
+  /** A library of PKCS#11 that holds keys, where one is configured. */
+  readonly pkcs11Provider?: string
   /** Methods in order of preference, as `PreferredAuthentications` names them. */
   readonly preferred: readonly string[]
   readonly publicKey: boolean

@@ -110,7 +110,7 @@ async function connectStep(step: Step): Promise<Link> {
     const [identities, algorithms] = await race(
       () =>
         Promise.all([
-          collectIdentities(settings.auth, dependencies.env, dependencies.platform),
+          clock.asking(() => collectIdentities(settings.auth, dependencies.env, dependencies.platform)),
           algorithmsFor(settings),
         ]),
       ways,

@@ -2,7 +2,6 @@
  * From an open stream to a live link: key exchange, host key, authentication. Fails with a typed error
  * that names the stage, and leaves nothing of a failed attempt behind.
  */
-import { once } from 'node:events'
 import ssh2, { type AnyAuthMethod, type ConnectConfig } from 'ssh2'
 import { messageOf } from '../../base/failure.ts'
 import { diesWith, pause, race, type WayOut } from '../../base/race.ts'
@@ -10,6 +9,7 @@ import { offer, preferKnownTypes } from '../algorithms.ts'
 import { Authenticator, type Ask } from '../auth/authenticator.ts'
 import type { Identities } from '../auth/identities.ts'
 import type { Secrets } from '../auth/secrets.ts'
+import type { StandStill } from '../auth/server-decides.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ConnectError, type Stage } from '../errors.ts'
 import { checkHostKey, keyTargetOf, type TrustedKey } from '../trust/host-key-check.ts'
@@ -62,14 +62,20 @@ export async function handshake(attempt: Handshake): Promise<Link> {
   const ident = readIdent(carrier.stream, () => clock.enter('key-exchange'))
   // Whatever goes wrong first is the cause; later echoes of it (a closed socket) are not.
   const fail = (error: unknown): void => failed.abort(error)
-  const broken = (error: Error): void => fail(asConnectError(settings, clock.stage, error, ident))
+  const broken = (error: Error): void => {
+    const refused = clock.stage === 'auth' ? authenticator.cutOff(error) : undefined
+    fail(refused ?? asConnectError(settings, clock.stage, error, ident))
+  }
   const ask: Ask = (question) => attempt.ask(question, failed.signal)
-  const authenticator = new Authenticator(settings, identities, secrets, ask)
+  const standStill: StandStill = (work) => clock.asking(work)
+  const authenticator = new Authenticator({ settings, identities, secrets, ask, standStill })
   let trusted: TrustedKey | undefined
   let banner = ''
 
   clock.enter('banner')
-  client.on('error', broken)
+  client.on('error', (error) => {
+    if (!isOneOffers(error)) broken(error)
+  })
   client.on('close', () => broken(new Error('the server closed the connection')))
   client.on('handshake', () => clock.enter('auth'))
   client.on('banner', (text: string) => {
@@ -114,7 +120,9 @@ export async function handshake(attempt: Handshake): Promise<Link> {
   } as ConnectConfig
   try {
     client.connect(config)
-    await race(() => once(client, 'ready'), [...ways, diesWith(failed.signal)])
+    authenticator.attach(client, fail)
+    const ready = new Promise<void>((resolve) => client.once('ready', () => resolve()))
+    await race(() => ready, [...ways, diesWith(failed.signal)])
   } catch (error) {
     fail(error)
     client.on('error', (_givenUp) => undefined)
@@ -137,6 +145,11 @@ export async function handshake(attempt: Handshake): Promise<Link> {
     address: carrier.address,
     greeting: ident.before + banner,
   })
+}
+
+/** A signature that could not be had: the authenticator knows, and goes on with the next key. */
+function isOneOffers(error: Error): boolean {
+  return 'level' in error && (error.level === 'agent' || error.level === 'client-authentication')
 }
 
 /** What the carrier tells of its end, when it has ended: a moment later than its stream. */
