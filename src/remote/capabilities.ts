@@ -2,19 +2,28 @@
  * What one machine can do, probed once a connection. Commands and SFTP are independent of each other:
  * an account may have only one of them. Facts only; what to do without them is decided elsewhere.
  */
-import { startScript, loginShellOf, type LoginShell } from './shell/command-line.ts'
-import { randomMark } from './shell/marked.ts'
-import { PROBE } from './shell/scripts.ts'
 import { ChannelError } from '../ssh/errors.ts'
+import type { Extensions } from '../ssh/channel/sftp-protocol.ts'
+import type { SftpWay } from '../ssh/channel/sftp.ts'
 import type { Exec } from '../ssh/connection/link.ts'
-import { race } from '../base/race.ts'
-import { LinkLostError } from '../ssh/errors.ts'
+import type { Roots } from './roots.ts'
+import { quotingOf, startProbe, type LoginShell } from './shell/command-line.ts'
+import { shellKindOf, type ShellKind } from './shell/login-shell.ts'
+import { askBetweenMarks, printsAWord } from './shell/marked-answer.ts'
+import { PROBE } from './shell/scripts.ts'
 
-/** How `stat` prints nanoseconds there: GNU's `-c %.9Y`, BSD's `-f %Fm`, whole seconds only, or no stat. */
-export type StatFlavour = 'gnu' | 'bsd' | 'plain' | 'none'
+/** How `stat` is asked for nanoseconds there: GNU's `-c %.9Y`, BSD's `-f %Fm`; busybox's knows whole seconds. */
+export type StatFlavour = 'gnu' | 'bsd' | 'busybox' | 'none'
+
+/** Whose `find` it is, by what it understands: GNU's `-printf`, BSD's `-f`, or only what busybox's has. */
+export type FindFlavour = 'gnu' | 'bsd' | 'busybox' | 'none'
 
 export interface Shell {
+  /** How the login shell quotes. */
   readonly loginShell: LoginShell
+  readonly kind: ShellKind
+  /** Path of the login shell, as the account's environment names it. */
+  readonly path: string
   /** Physical path of the login folder. */
   readonly home: string
   readonly os: string
@@ -23,51 +32,54 @@ export interface Shell {
   /** Physical path of the temporary folder, e.g. `/tmp`. */
   readonly tmp: string
   readonly stat: StatFlavour
+  readonly find: FindFlavour
+  /** What identifies `/` and the home, as the script `IDENTIFY` prints it. */
+  readonly identities: readonly [root: string, home: string]
   /** A use of bubblewrap with the profile we need succeeded. */
   readonly bwrap: boolean
+  /** What commands find set; empty text where it is not. */
+  readonly locale: Locale
   /** Absolute paths of programs, where the machine has them. */
   readonly programs: Readonly<Record<'bash' | 'rg' | 'git' | 'setsid' | 'find', string | undefined>>
 }
 
+export interface Locale {
+  readonly lang: string
+  readonly lcAll: string
+  /** Name of the character encoding, e.g. `UTF-8`; empty where the machine cannot tell. */
+  readonly charmap: string
+  readonly utf8: boolean
+}
+
 export type ShellAnswer =
+  /** The account runs commands, and there is a POSIX shell for them. */
   | { readonly kind: 'shell'; readonly shell: Shell }
   /** Commands cannot be run; `reason` is for a person. */
   | { readonly kind: 'none'; readonly reason: string }
 
-/** A probe that took longer than this is reported instead of waited for. */
-const PROBE_MS = 20_000
-const LONGEST_ANSWER = 256 * 1024
+export type SftpAnswer =
+  | { readonly kind: 'sftp'; readonly extensions: Extensions; readonly way: SftpWay }
+  /** The machine has none for this account; `reason` is for a person. */
+  | { readonly kind: 'none'; readonly reason: string }
+  /** It did not come up in time, which may be different the next time. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+export interface Capabilities {
+  readonly commands: ShellAnswer
+  /** Of an account that runs no commands, `nologin` when that is known to be the reason. */
+  readonly loginShell: ShellKind
+  readonly sftp: SftpAnswer
+  readonly roots: Roots
+  /** What a person should hear of it. */
+  readonly warnings: readonly string[]
+}
 
 /** @throws LinkLostError when the connection dies or the probe does not answer. */
-export async function probeShell(
-  machine: string,
-  exec: Exec,
-  signal: AbortSignal | undefined,
-): Promise<ShellAnswer> {
-  const mark = randomMark()
-  const start = startScript(PROBE, [mark], 'unknown')
+export async function probeShell(exec: Exec, signal: AbortSignal | undefined): Promise<ShellAnswer> {
   try {
-    const channel = await exec(start.commandLine, { signal })
-    channel.stdin.end(start.preamble)
-    const output: Buffer[] = []
-    let bytes = 0
-    channel.stdout.on('data', (chunk: Buffer) => {
-      if (bytes < LONGEST_ANSWER) output.push(chunk)
-      bytes += chunk.length
-    })
-    const errors: Buffer[] = []
-    channel.stderr.on('data', (chunk: Buffer) => errors.length < 16 && errors.push(chunk))
-    await race(() => channel.closed, [], {
-      afterMs: PROBE_MS,
-      error: () => {
-        channel.close()
-        return new LinkLostError(`the login shell did not finish a probe within ${PROBE_MS / 1000} s`, {
-          machine,
-        })
-      },
-    })
-    if (channel.owner.dead.aborted) throw channel.owner.dead.reason
-    return parseProbe(Buffer.concat(output).toString('utf8'), mark, Buffer.concat(errors).toString('utf8'))
+    const answer = await askBetweenMarks(exec, (mark) => startProbe(PROBE, mark), signal)
+    if (answer.kind === 'answer') return { kind: 'shell', shell: parseProbe(answer.text) }
+    return await whyNoShell(exec, answer.said, signal)
   } catch (error) {
     if (error instanceof ChannelError && error.code === 'no-exec')
       return { kind: 'none', reason: error.message }
@@ -75,46 +87,56 @@ export async function probeShell(
   }
 }
 
-/** Read the lines between the marks; anything else that was printed is not looked at. */
-export function parseProbe(output: string, mark: string, errorOutput: string): ShellAnswer {
-  const begin = output.indexOf(`${mark}\n`)
-  const end = begin < 0 ? -1 : output.indexOf(mark, begin + mark.length)
-  if (end < 0) {
-    const said = `${output}\n${errorOutput}`.split('\n').find((line) => line.trim() !== '')
-    return {
-      kind: 'none',
-      reason:
-        said === undefined
-          ? 'this account runs no commands (its login shell ended without a word)'
-          : `this account runs no commands; it says: ${said.trim().slice(0, 200)}`,
-    }
-  }
+/** @param answer - the lines between the marks. */
+export function parseProbe(answer: string): Shell {
   const facts = new Map<string, string>()
-  for (const line of output.slice(begin + mark.length + 1, end).split('\n')) {
+  for (const line of answer.split('\n')) {
     const equals = line.indexOf('=')
     if (equals > 0) facts.set(line.slice(0, equals), line.slice(equals + 1))
   }
   const text = (key: string): string => facts.get(key) ?? ''
   const program = (key: string): string | undefined => (text(key).startsWith('/') ? text(key) : undefined)
-  const stat = text('stat')
+  const loginShell = quotingOf(text('words'))
   return {
-    kind: 'shell',
-    shell: {
-      loginShell: loginShellOf(text('shell')),
-      home: text('home') || '/',
-      os: text('os') || 'unknown',
-      user: text('user'),
-      uid: Number.parseInt(text('uid'), 10),
-      tmp: text('tmp') || '/tmp',
-      stat: stat === 'gnu' || stat === 'bsd' || stat === 'plain' ? stat : 'none',
-      bwrap: text('bwrap') === 'yes',
-      programs: {
-        bash: program('bash'),
-        rg: program('rg'),
-        git: program('git'),
-        setsid: program('setsid'),
-        find: program('find'),
-      },
+    loginShell,
+    kind: shellKindOf(text('shell'), text('program'), loginShell),
+    path: text('shell'),
+    home: text('home') || '/',
+    os: text('os') || 'unknown',
+    user: text('user'),
+    uid: Number.parseInt(text('uid'), 10),
+    tmp: text('tmp') || '/tmp',
+    stat: flavour(text('stat')),
+    find: flavour(text('finds')),
+    identities: [text('root-is'), text('home-is')],
+    bwrap: text('bwrap') === 'yes',
+    locale: localeOf(text),
+    programs: {
+      bash: program('bash'),
+      rg: program('rg'),
+      git: program('git'),
+      setsid: program('setsid'),
+      find: program('find'),
     },
   }
+}
+
+function flavour(text: string): StatFlavour & FindFlavour {
+  return text === 'gnu' || text === 'bsd' || text === 'busybox' ? text : 'none'
+}
+
+/** POSIX lets LC_ALL win over LC_CTYPE, and that over LANG; `locale` knows whether the machine has it at all. */
+function localeOf(text: (key: string) => string): Locale {
+  const [lang, lcAll, charmap] = [text('lang'), text('lc_all'), text('charmap')]
+  const effective = lcAll || text('lc_ctype') || lang
+  return { lang, lcAll, charmap, utf8: /utf-?8/i.test(charmap || effective) }
+}
+
+/** The probe printed nothing of ours: is it the account that runs nothing, or is there no POSIX shell? */
+async function whyNoShell(exec: Exec, said: string, signal: AbortSignal | undefined): Promise<ShellAnswer> {
+  const what = (await printsAWord(exec, signal))
+    ? 'its login shell runs commands, but there is no POSIX shell (/bin/sh) to run them with'
+    : 'this account runs no commands'
+  const words = said === '' ? ' (its login shell ended without a word)' : `; it says: ${said}`
+  return { kind: 'none', reason: `${what}${words}` }
 }

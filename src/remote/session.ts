@@ -2,21 +2,29 @@
  * One connection to one machine together with what was learnt over it: capabilities and the helper
  * shell live exactly as long as the link they were probed on.
  */
+import { messageOf } from '../base/failure.ts'
+import { SharedAttempt } from '../base/shared-attempt.ts'
+import type { SftpChannel } from '../ssh/channel/sftp.ts'
 import type { Exec, Link } from '../ssh/connection/link.ts'
 import type { MachineConnection } from '../ssh/connection/machine-connection.ts'
-import type { SftpChannel } from '../ssh/channel/sftp.ts'
-import { SharedAttempt } from '../base/shared-attempt.ts'
 import { ChannelError } from '../ssh/errors.ts'
-import { probeShell, type Shell, type ShellAnswer } from './capabilities.ts'
+import {
+  probeShell,
+  type Capabilities,
+  type SftpAnswer,
+  type Shell,
+  type ShellAnswer,
+} from './capabilities.ts'
+import { hasNoLogin } from './refused-login.ts'
+import { compareRoots, type Roots } from './roots.ts'
 import { HelperShell } from './shell/helper-shell.ts'
 
 export class MachineSession {
   readonly link: Link
-  /** False when the machine said that it has no SFTP. */
-  readonly sftpAvailable: boolean
+  readonly capabilities: Capabilities
   /** Run a command line through the login shell, wherever there is room for it. */
   readonly exec: Exec
-  readonly #shellAnswer: ShellAnswer
+  readonly #usable: ShellAnswer
   readonly #openingHelper: SharedAttempt<HelperShell>
   #helper: HelperShell | undefined
 
@@ -26,21 +34,35 @@ export class MachineSession {
     link: Link,
     signal?: AbortSignal,
   ): Promise<MachineSession> {
-    const opening = link.sftp(signal).then(
-      () => true,
-      // Whoever needs SFTP is told the reason then; without it commands still work.
-      (error: unknown) => !(error instanceof ChannelError),
-    )
     const exec: Exec = (command, options) => connection.exec(link, command, options)
-    const answer = await probeShell(link.machine, exec, signal)
-    return new MachineSession(exec, link, answer, await opening)
+    // Whoever needs SFTP is told the reason of its failure then; without it commands still work.
+    const opening = link.sftp(signal).catch((error: unknown) => ({ error }))
+    const commands = await probeShell(exec, signal)
+    const opened = await opening
+    const sftp = 'error' in opened ? undefined : opened
+    const roots: Roots =
+      sftp === undefined || commands.kind === 'none'
+        ? { kind: 'unknown' }
+        : await compareRoots(exec, sftp, commands.shell, signal)
+    return new MachineSession(exec, link, {
+      commands,
+      loginShell: await loginShellOf(commands, sftp, link, signal),
+      sftp:
+        'error' in opened
+          ? noSftp(opened.error)
+          : { kind: 'sftp', extensions: opened.extensions, way: opened.way },
+      roots,
+      warnings: warningsOf(sftp, roots),
+    })
   }
 
-  private constructor(exec: Exec, link: Link, shellAnswer: ShellAnswer, sftpAvailable: boolean) {
+  private constructor(exec: Exec, link: Link, capabilities: Capabilities) {
     this.exec = exec
     this.link = link
-    this.sftpAvailable = sftpAvailable
-    this.#shellAnswer = shellAnswer
+    this.capabilities = capabilities
+    const { commands, roots } = capabilities
+    // A path must not mean one file to a tool that reads and another one to a command.
+    this.#usable = roots.kind === 'different' ? { kind: 'none', reason: apart(roots) } : commands
     this.#openingHelper = new SharedAttempt(`starting a helper shell on ${link.machine}`, async (signal) => {
       const helper = await HelperShell.open(this.exec, this.requireShell().loginShell, signal)
       this.#helper = helper
@@ -52,15 +74,20 @@ export class MachineSession {
     return this.link.machine
   }
 
-  /** Facts of the shell, or undefined when the account runs no commands. */
-  get shell(): Shell | undefined {
-    return this.#shellAnswer.kind === 'shell' ? this.#shellAnswer.shell : undefined
+  /** False when the machine said that it has no SFTP. */
+  get sftpAvailable(): boolean {
+    return this.capabilities.sftp.kind !== 'none'
   }
 
-  /** @throws ChannelError `no-exec` when the account runs no commands. */
+  /** Facts of the shell, or undefined when commands cannot be used. */
+  get shell(): Shell | undefined {
+    return this.#usable.kind === 'shell' ? this.#usable.shell : undefined
+  }
+
+  /** @throws ChannelError `no-exec` when commands cannot be used. */
   requireShell(): Shell {
-    if (this.#shellAnswer.kind === 'shell') return this.#shellAnswer.shell
-    throw new ChannelError(this.#shellAnswer.reason, 'no-exec', { machine: this.machine })
+    if (this.#usable.kind === 'shell') return this.#usable.shell
+    throw new ChannelError(this.#usable.reason, 'no-exec', { machine: this.machine })
   }
 
   sftp(signal?: AbortSignal): Promise<SftpChannel> {
@@ -71,4 +98,33 @@ export class MachineSession {
     if (this.#helper?.usable === true) return this.#helper
     return this.#openingHelper.join(signal)
   }
+}
+
+async function loginShellOf(
+  commands: ShellAnswer,
+  sftp: SftpChannel | undefined,
+  { facts }: Link,
+  signal: AbortSignal | undefined,
+): Promise<Capabilities['loginShell']> {
+  if (commands.kind === 'shell') return commands.shell.kind
+  return (await hasNoLogin(sftp, facts.settings.user, commands.reason, signal)) ? 'nologin' : 'unknown'
+}
+
+function noSftp(error: unknown): SftpAnswer {
+  return { kind: error instanceof ChannelError ? 'none' : 'unknown', reason: messageOf(error) }
+}
+
+function apart({ start, home }: Roots & { readonly kind: 'different' }): string {
+  return (
+    `commands are off, because its SFTP (which starts in ${start}) shows other folders than its shell ` +
+    `(which starts in ${home}): the same path would mean two files`
+  )
+}
+
+function warningsOf(sftp: SftpChannel | undefined, roots: Roots): string[] {
+  const { way } = sftp ?? {}
+  return [
+    ...(way?.kind === 'program' ? [`files go through ${way.program}, run as a command: ${way.reason}`] : []),
+    ...(roots.kind === 'different' ? [apart(roots)] : []),
+  ]
 }

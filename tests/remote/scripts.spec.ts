@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startScript, loginShellOf, oneLine } from '../../src/remote/shell/command-line.ts'
+import { oneLine, quotingOf, startProbe, startScript } from '../../src/remote/shell/command-line.ts'
+import { betweenMarks } from '../../src/remote/shell/marked-answer.ts'
+import { MarkedStream } from '../../src/remote/shell/marked.ts'
 import { AWAIT_GROUP, END_GROUP, HELPER, LAUNCH, PROBE } from '../../src/remote/shell/scripts.ts'
 import { parseProbe } from '../../src/remote/capabilities.ts'
 
@@ -21,6 +23,9 @@ const SYSTEM_SHELLS: readonly (readonly [string, ...string[]])[] = [
 ]
 /** Shells that a user may log in with; each gets our command line by `-c`, as sshd does it. */
 const LOGIN_SHELLS = ['sh', 'bash', 'dash', 'zsh', 'fish', 'tcsh'] as const
+
+const quoting = (shell: string): 'posix' | 'foreign' =>
+  shell === 'fish' || shell === 'tcsh' ? 'foreign' : 'posix'
 
 const HARD_WORDS = [
   "it's",
@@ -80,7 +85,7 @@ function membersOf(group: number): number {
 describe.each(LOGIN_SHELLS)('a command line for the login shell %s', (shell) => {
   it.each(['posix', 'unknown'] as const)('passes hard words unchanged when taken as %s', async (kind) => {
     // Only POSIX shells may be told apart as such; the careful form has to work everywhere.
-    const known = kind === 'posix' ? loginShellOf(shell) : kind
+    const known = kind === 'posix' ? quoting(shell) : kind
     const begin = startScript(`for a in "$@"; do printf '%s\\037' "$a"; done`, HARD_WORDS, known)
     expect(begin.preamble).toBe('')
     const { stdout } = await run(shell, ['-c', begin.commandLine])
@@ -89,7 +94,7 @@ describe.each(LOGIN_SHELLS)('a command line for the login shell %s', (shell) => 
 
   it('sends what is too long for a command line through standard input', async () => {
     const long = `${'x'.repeat(200_000)}'\n!\\`
-    const begin = startScript(`printf '%s' "$1" | wc -c; cat`, [long], loginShellOf(shell))
+    const begin = startScript(`printf '%s' "$1" | wc -c; cat`, [long], quoting(shell))
     expect(begin.commandLine.length).toBeLessThan(200)
     const child = spawn(shell, ['-c', begin.commandLine])
     let output = ''
@@ -106,14 +111,21 @@ describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
   'under $name',
   ({ shell }) => {
     it('probes a machine between its marks', async () => {
-      const { stdout } = await run(shell[0], [...shell.slice(1), '-c', PROBE, 'presence', 'MARK'])
-      const answer = parseProbe(`Welcome!\n${stdout}goodbye\n`, 'MARK', '')
-      expect(answer.kind).toBe('shell')
-      if (answer.kind !== 'shell') return
-      expect(answer.shell.os).toBe('Linux')
-      expect(answer.shell.stat).toBe('gnu')
-      expect(answer.shell.programs.find).toMatch(/^\/.*find$/)
-      expect(answer.shell.tmp).toBe('/tmp')
+      const words = ['MARK', '\\\\', '\\!']
+      const env = { ...process.env, LANG: 'C.UTF-8', LC_ALL: '' }
+      const { stdout } = await run(shell[0], [...shell.slice(1), '-c', PROBE, 'presence', ...words], { env })
+      const answer = betweenMarks(`Welcome!\n${stdout}goodbye\n`, 'MARK', '')
+      if (answer.kind === 'none') throw new Error(`no answer: ${answer.said}`)
+      const { os, stat, find, loginShell, programs, tmp, locale } = parseProbe(answer.text)
+      expect({ os, stat, find, loginShell, tmp }).toEqual({
+        os: 'Linux',
+        stat: 'gnu',
+        find: 'gnu',
+        loginShell: 'posix',
+        tmp: '/tmp',
+      })
+      expect(programs.find).toMatch(/^\/.*find$/)
+      expect(locale).toEqual({ lang: 'C.UTF-8', lcAll: '', charmap: 'UTF-8', utf8: true })
     })
 
     it('starts a command in its folder with its variables and an empty input', async () => {
@@ -205,10 +217,49 @@ describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
   },
 )
 
-it('takes the words of a refusing login shell as the reason', () => {
-  const answer = parseProbe('This service allows sftp connections only.\n', 'MARK', '')
-  expect(answer).toEqual({
-    kind: 'none',
-    reason: 'this account runs no commands; it says: This service allows sftp connections only.',
+describe('what a login script prints', () => {
+  it('F56: stays out of an answer, before and after it, however it looks', () => {
+    const noise = '\u001b[31mpresence-0123-\nplatform Welcome\nos=Plan9'
+    const answer = betweenMarks(`${noise}MARK\nos=Linux\nMARK\n${noise}`, 'MARK', noise)
+    expect(answer).toEqual({ kind: 'answer', text: 'os=Linux\n' })
   })
+
+  it('F56: is the explanation where there is no answer, whichever stream it came on', () => {
+    const none = (output: string, errors: string): object => betweenMarks(output, 'MARK', errors)
+    expect(none('\n This service allows sftp connections only.\r\n', '')).toEqual({
+      kind: 'none',
+      said: 'This service allows sftp connections only.',
+    })
+    expect(none('', 'no shell\n')).toEqual({ kind: 'none', said: 'no shell' })
+    expect(none('', '')).toEqual({ kind: 'none', said: '' })
+  })
+
+  it('is not taken for ours when it is a trace of our own command line', () => {
+    const headers: string[] = []
+    let body = ''
+    const stream = new MarkedStream(
+      'MARK',
+      (line) => headers.push(line),
+      (chunk) => (body += chunk.toString()),
+    )
+    for (const byte of `+ exec /bin/sh -c '…' presence MARK /srv\n+ 'MARK'\nMARKok 12\nits own`) {
+      stream.push(Buffer.from(byte))
+    }
+    expect(headers).toEqual(['ok 12'])
+    expect(body).toBe('its own')
+  })
+})
+
+describe.each([...LOGIN_SHELLS, 'busybox ash'])('a probe of the login shell %s', (shell) => {
+  it('sees how it quotes, by words and not by its name', async () => {
+    const [program = '', ...applet] = shell.split(' ')
+    const script = `printf '%s %s' "$2" "$3"`
+    const { commandLine } = startProbe(script, 'MARK')
+    const { stdout } = await run(program, [...applet, '-c', commandLine])
+    expect(quotingOf(stdout)).toBe(quoting(shell))
+  })
+})
+
+it('the probe fits into the command line of every server', () => {
+  expect(startProbe(PROBE, 'MARK').commandLine.length).toBeLessThan(6000)
 })

@@ -26,11 +26,23 @@ export interface Start {
   readonly preamble: string
 }
 
-/** Name of the shell from its path, e.g. from `$SHELL`. */
-export function loginShellOf(path: string): LoginShell {
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  if (name === '') return 'unknown'
-  return /^(sh|bash|dash|ash|zsh|ksh|ksh93|mksh|pdksh|busybox|yash)$/.test(name) ? 'posix' : 'foreign'
+/**
+ * Two words as they are typed between single quotes, and as a shell that takes everything literally there
+ * passes them on. fish makes one of two backslashes, csh takes a backslash before `!` away.
+ */
+const TELLING = { typed: String.raw`'\\' '\!'`, literal: String.raw`\\ \!` } as const
+
+/**
+ * Start a script of which nothing is sent but the mark that it prints: `$1`, and `$2` and `$3` are the words
+ * that tell how the login shell quotes, for `quotingOf`. Nothing is known of the login shell yet.
+ */
+export function startProbe(script: string, mark: string): Start {
+  return { commandLine: `${encode(script)} presence ${mark} ${TELLING.typed}`, preamble: '' }
+}
+
+/** @param words - what arrived of the two telling words, with a space between them. */
+export function quotingOf(words: string): LoginShell {
+  return words === TELLING.literal ? 'posix' : 'foreign'
 }
 
 /**
@@ -44,7 +56,7 @@ export function startScript(script: string, args: readonly string[], loginShell:
     if (commandLine.length <= LONGEST_LINE) return { commandLine, preamble: '' }
   }
   const whole = `set -- ${quoteAll(args)}; ${script}`
-  const encoded = `exec /bin/sh -c 'eval "$(printf "${octal(whole)}")"'`
+  const encoded = encode(whole)
   if (encoded.length <= LONGEST_LINE) return { commandLine: encoded, preamble: '' }
   return {
     commandLine: `exec /bin/sh -c 'IFS= read -r l; eval "$l"'`,
@@ -59,6 +71,11 @@ export function startScript(script: string, args: readonly string[], loginShell:
 export function oneLine(script: string): string {
   // `eval` of a string whose line ends come from printf keeps every line end where it was.
   return script.includes('\n') ? `eval "$(printf "${octal(script)}")"` : script
+}
+
+/** Runs `script`, spelled only in characters that every login shell takes alike. */
+function encode(script: string): string {
+  return `exec /bin/sh -c 'eval "$(printf "${octal(script)}")"'`
 }
 
 /** `printf` format that prints `text`, spelled only in characters that no shell interprets. */

@@ -4,6 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 
+/** After the mark in a trace of our own command line (`set -x`, `set echo`), never after one that is printed. */
+const TRACED = new Set([0x20, 0x27])
+
 /** What a login script can print before we stop looking for the mark, in bytes. */
 const LONGEST_NOISE = 1024 * 1024
 
@@ -35,6 +38,15 @@ export class MarkedStream {
     return this.#state === 'mark' ? Buffer.concat(this.#head).toString('utf8') : ''
   }
 
+  /** Where the mark is that was printed by us; -1 when it is not there. */
+  #printed(bytes: Buffer): number {
+    let at = bytes.indexOf(this.#mark)
+    while (at >= 0 && TRACED.has(bytes[at + this.#mark.length] ?? 0)) {
+      at = bytes.indexOf(this.#mark, at + this.#mark.length)
+    }
+    return at
+  }
+
   push(chunk: Buffer): void {
     if (this.#state === 'body') {
       this.#onBody(chunk)
@@ -43,11 +55,12 @@ export class MarkedStream {
     this.#head.push(chunk)
     this.#headBytes += chunk.length
     const all = Buffer.concat(this.#head)
-    const start = all.indexOf(this.#mark)
+    const start = this.#printed(all)
     if (start < 0) {
       // Keep only what could still be the beginning of the mark once the noise is too long to matter.
-      const kept = this.#headBytes > LONGEST_NOISE ? all.subarray(-this.#mark.length) : all
+      const kept = this.#headBytes > LONGEST_NOISE ? all.subarray(-this.#mark.length - 1) : all
       this.#head = [kept]
+      this.#state = 'mark'
       this.#headBytes = kept.length
       return
     }

@@ -9,30 +9,73 @@
 import { quote } from '../../base/shell-word.ts'
 
 /**
- * Tell what the machine is and has. $1 marker.
+ * What identifies the folder `$1` to both SFTP and a shell: mode (in hexadecimal; in octal by BSD's `stat`),
+ * owner, group, seconds. Empty where it is not there. $k the machine's kind of `stat`.
+ */
+const IDENTITY = `
+identity() {
+  if [ "$k" = bsd ]; then stat -L -f '%p %u %g %m' "$1" 2>/dev/null
+  else stat -L -c '%f %u %g %Y' "$1" 2>/dev/null
+  fi
+}
+`
+
+/**
+ * Tell what the machine is and has. $1 marker, $2 and $3 words that only some login shells pass unchanged.
  * Prints the marker, `key=value` lines, and the marker again.
+ *
+ * What is said of a program is found out by using it, never by its name or its exit code alone.
  */
 export const PROBE = `
 m=$1
 printf '%s\\n' "$m"
-printf 'shell=%s\\n' "$SHELL"
-printf 'home=%s\\n' "$(cd 2>/dev/null && pwd -P)"
+printf 'words=%s %s\\n' "$2" "$3"
+s=$SHELL i=0
+while [ -h "$s" ] && [ "$i" -lt 9 ]; do
+  t=$(readlink "$s") || break
+  case $t in /*) s=$t ;; *) s=\${s%/*}/$t ;; esac
+  i=$((i+1))
+done
+h=$(cd 2>/dev/null && pwd -P)
+printf 'shell=%s\\nprogram=%s\\nhome=%s\\n' "$SHELL" "$s" "$h"
 printf 'os=%s\\n' "$(uname -s 2>/dev/null)"
-printf 'user=%s\\n' "$(id -un 2>/dev/null)"
-printf 'uid=%s\\n' "$(id -u 2>/dev/null)"
+printf 'user=%s\\nuid=%s\\n' "$(id -un 2>/dev/null)" "$(id -u 2>/dev/null)"
+printf 'lang=%s\\nlc_all=%s\\nlc_ctype=%s\\n' "$LANG" "$LC_ALL" "$LC_CTYPE"
+printf 'charmap=%s\\n' "$(locale charmap 2>/dev/null)"
 for c in bash rg git setsid find; do
   printf '%s=%s\\n' "$c" "$(command -v "$c" 2>/dev/null)"
 done
+if [ "$(find / -prune -printf x 2>/dev/null)" = x ]; then f=gnu
+elif find -f / -prune >/dev/null 2>&1; then f=bsd
+elif find / -prune >/dev/null 2>&1; then f=busybox
+else f=
+fi
+printf 'finds=%s\\n' "$f"
 case $(stat -c %.9Y / 2>/dev/null) in
-  *.?????????) echo stat=gnu ;;
+  *.?????????) k=gnu ;;
   *) case $(stat -f %Fm / 2>/dev/null) in
-       *.?*) echo stat=bsd ;;
-       *) case $(stat -c %Y / 2>/dev/null) in [0-9]*) echo stat=plain ;; *) echo stat= ;; esac ;;
+       *.?*) k=bsd ;;
+       *) case $(stat -c %Y / 2>/dev/null) in [0-9]*) k=busybox ;; *) k= ;; esac ;;
      esac ;;
 esac
+${IDENTITY}
+printf 'stat=%s\\nroot-is=%s\\nhome-is=%s\\n' "$k" "$(identity /)" "$(identity "$h")"
 if bwrap --ro-bind / / --dev /dev --unshare-pid --proc /proc --die-with-parent -- true >/dev/null 2>&1
 then echo bwrap=yes; else echo bwrap=; fi
 printf 'tmp=%s\\n' "$(cd "\${TMPDIR:-/tmp}" 2>/dev/null && pwd -P)"
+printf '%s\\n' "$m"
+`
+
+/**
+ * Tell what identifies folders. $1 marker, $2 the machine's kind of `stat`; then the folders.
+ * Prints the marker, one line a folder, and the marker again.
+ */
+export const IDENTIFY = `
+m=$1 k=$2
+shift 2
+${IDENTITY}
+printf '%s\\n' "$m"
+for d do printf '%s\\n' "$(identity "$d")"; done
 printf '%s\\n' "$m"
 `
 

@@ -1,0 +1,83 @@
+/**
+ * Runs one of our own short scripts on a machine and takes what it prints between its two marks; whatever
+ * login scripts print before, after or beside that never enters the answer.
+ */
+import { race } from '../../base/race.ts'
+import type { Exec } from '../../ssh/connection/link.ts'
+import { LinkLostError } from '../../ssh/errors.ts'
+import type { Start } from './command-line.ts'
+import { randomMark } from './marked.ts'
+
+/** A script that took longer than this is reported instead of waited for. */
+const ANSWER_MS = 20_000
+const LONGEST_ANSWER = 256 * 1024
+/** What is kept of either stream when there is no answer, in bytes. */
+const KEPT = 4096
+
+export type MarkedAnswer =
+  | { readonly kind: 'answer'; readonly text: string }
+  /** The script did not run; `said` is the first line of what came instead, empty when nothing came. */
+  | { readonly kind: 'none'; readonly said: string }
+
+/**
+ * @param start - makes the command line for a mark.
+ * @throws ChannelError when the server runs no commands; LinkLostError when it does not end in time.
+ */
+export async function askBetweenMarks(
+  exec: Exec,
+  start: (mark: string) => Start,
+  signal: AbortSignal | undefined,
+): Promise<MarkedAnswer> {
+  const mark = randomMark()
+  const { output, errors } = await runToEnd(exec, start(mark), signal)
+  return betweenMarks(output, mark, errors)
+}
+
+/** Whether the login shell runs anything at all: every one, also those of Windows, prints a plain word. */
+export async function printsAWord(exec: Exec, signal: AbortSignal | undefined): Promise<boolean> {
+  const mark = randomMark()
+  const { output } = await runToEnd(exec, { commandLine: `echo ${mark}`, preamble: '' }, signal)
+  return output.includes(mark)
+}
+
+async function runToEnd(
+  exec: Exec,
+  { commandLine, preamble }: Start,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly output: string; readonly errors: string }> {
+  const channel = await exec(commandLine, { signal })
+  const { machine, dead } = channel.owner
+  channel.stdin.end(preamble)
+  const output = collect(channel.stdout, LONGEST_ANSWER)
+  const errors = collect(channel.stderr, KEPT)
+  await race(() => channel.closed, [], {
+    afterMs: ANSWER_MS,
+    error: () => {
+      channel.close()
+      const reason = `the login shell did not finish a probe within ${ANSWER_MS / 1000} s`
+      return new LinkLostError(reason, { machine })
+    },
+  })
+  dead.throwIfAborted()
+  return { output: output(), errors: errors() }
+}
+
+/** @param errors - the other stream, looked at for an explanation alone. */
+export function betweenMarks(output: string, mark: string, errors: string): MarkedAnswer {
+  const begin = output.indexOf(`${mark}\n`)
+  const from = begin + mark.length + 1
+  const end = begin < 0 ? -1 : output.indexOf(mark, from)
+  if (end >= 0) return { kind: 'answer', text: output.slice(from, end) }
+  const said = `${output}\n${errors}`.split(/\r?\n/).find((line) => line.trim() !== '')
+  return { kind: 'none', said: said?.trim().slice(0, 200) ?? '' }
+}
+
+function collect(stream: NodeJS.ReadableStream, limit: number): () => string {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  stream.on('data', (chunk: Buffer) => {
+    if (bytes < limit) chunks.push(chunk)
+    bytes += chunk.length
+  })
+  return () => Buffer.concat(chunks).toString('utf8')
+}
