@@ -13,6 +13,27 @@ export function readAlgorithms(value: string): AlgorithmChoice {
 }
 
 /**
+ * What was configured, told from a list on which the operators were applied already: the order of the
+ * defaults in it is then nobody's wish. A list that leaves out a default stays as it is, since it may be
+ * a restriction that somebody wrote down.
+ * @param printed The whole list, as `ssh -G` prints it.
+ * @param defaults The whole list without configuration, from the same source.
+ * @returns undefined: nothing was configured.
+ */
+export function recogniseAlgorithms(printed: string, defaults: string): AlgorithmChoice | undefined {
+  if (printed === defaults) return undefined
+  const names = printed.split(',')
+  const standard = defaults.split(',')
+  if (printed.startsWith(`${defaults},`)) return { how: 'append', patterns: names.slice(standard.length) }
+  for (let first = 1; first < names.length; first += 1) {
+    const put = names.slice(0, first)
+    const rest = standard.filter((name) => !put.includes(name))
+    if (names.slice(first).join() === rest.join()) return { how: 'prepend', patterns: put }
+  }
+  return readAlgorithms(printed)
+}
+
+/**
  * @param choice undefined: not configured.
  * @param defaults What holds without configuration, in order of preference.
  * @param available All there is to choose from; names of the choice that are not among it are dropped.

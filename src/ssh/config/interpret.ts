@@ -2,7 +2,7 @@
  * From the printed form of a configuration to the settings of a machine: types, units, defaults, and the
  * expansions that `ssh` makes only when it connects.
  */
-import { readAlgorithms } from './algorithms.ts'
+import { readAlgorithms, recogniseAlgorithms } from './algorithms.ts'
 import { formatJumpHost, parseJumpHost } from './destination.ts'
 import { allTokens, expandAll, expandTilde, expandTokens, proxyTokens, type Destination } from './expand.ts'
 import type { LocalFacts } from './facts.ts'
@@ -32,7 +32,7 @@ const IDENTITIES = ['rsa', 'ecdsa', 'ecdsa_sk', 'ed25519', 'ed25519_sk', 'xmss',
 
 /**
  * @param defaults What the same source prints without any configuration, where it can tell: lists of
- *   algorithms equal to it count as not configured.
+ *   algorithms are read as changes to its own.
  * @throws ConfigProblem when a value cannot be expanded or means nothing, UnsupportedConfig.
  */
 export function interpret(
@@ -189,8 +189,9 @@ function agentOf(value: string | undefined, facts: LocalFacts): AgentChoice {
 function algorithmsOf(printed: Printed, defaults: Printed | undefined): AlgorithmSettings {
   const choice = (keyword: string): AlgorithmChoice | undefined => {
     const list = firstOf(printed, keyword)
-    const configured = list !== undefined && (defaults === undefined || list !== firstOf(defaults, keyword))
-    return configured ? readAlgorithms(list) : undefined
+    const standard = defaults === undefined ? undefined : firstOf(defaults, keyword)
+    if (list === undefined) return undefined
+    return standard === undefined ? readAlgorithms(list) : recogniseAlgorithms(list, standard)
   }
   return {
     ciphers: choice('ciphers'),

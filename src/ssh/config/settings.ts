@@ -48,8 +48,8 @@ export interface AuthSettings {
 /**
  * A configured list of algorithms. `replace`: exactly these, in this order; `append` and `prepend`: these
  * after or before the defaults; `remove`: the defaults without these. Entries may be wildcard patterns.
- * `applyAlgorithms` makes it a list of names. `ssh -G` has applied the operators already (to OpenSSH's own
- * defaults) and gives `replace`; the other three come from our own evaluation, which knows no defaults.
+ * `applyAlgorithms` makes it a list of names. `ssh -G` has applied the operators already, to OpenSSH's own
+ * defaults: additions are told from its list, `remove` comes only from our own evaluation.
  */
 export interface AlgorithmChoice {
   readonly how: 'replace' | 'append' | 'prepend' | 'remove'

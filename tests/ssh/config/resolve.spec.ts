@@ -1,6 +1,7 @@
 import { chmodSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { DEFAULTS, offer } from '../../../src/ssh/algorithms.ts'
 import { CancelledError } from '../../../src/base/failure.ts'
 import { applyAlgorithms } from '../../../src/ssh/config/algorithms.ts'
 import { isUsableAlias, resolveHop, resolveSettings } from '../../../src/ssh/config/resolve.ts'
@@ -218,6 +219,25 @@ describe('values', () => {
         'aes128-ctr',
       ])
       expect(algorithms.macs).toBeUndefined()
+    }
+  })
+
+  it('keep our order of ciphers where the configuration only adds some', async () => {
+    const bench = new Workbench()
+    bench.write(
+      'config',
+      'Host nothing',
+      'Host more',
+      '  Ciphers +3des-cbc',
+      'Host first',
+      '  Ciphers ^aes256-ctr',
+    )
+    for (const settings of [(alias: string) => bench.own(alias), (alias: string) => bench.bySsh(alias)]) {
+      const offered = async (alias: string): Promise<string[]> =>
+        offer('cipher', (await settings(alias)).algorithms.ciphers, alias)
+      expect(await offered('nothing')).toEqual(DEFAULTS.cipher)
+      expect(await offered('more')).toEqual([...DEFAULTS.cipher, '3des-cbc'])
+      expect(await offered('first')).toEqual([...new Set(['aes256-ctr', ...DEFAULTS.cipher])])
     }
   })
 
