@@ -9,7 +9,7 @@ import type { Exec } from '../ssh/connection/link.ts'
 import type { Roots } from './roots.ts'
 import { quotingOf, startProbe, type LoginShell } from './shell/command-line.ts'
 import { shellKindOf, type ShellKind } from './shell/login-shell.ts'
-import { askBetweenMarks, printsAWord } from './shell/marked-answer.ts'
+import { askMarked, printsAWord } from './shell/marked-answer.ts'
 import { PROBE } from './shell/scripts.ts'
 
 /** How `stat` is asked for nanoseconds there: GNU's `-c %.9Y`, BSD's `-f %Fm`; busybox's knows whole seconds. */
@@ -77,8 +77,8 @@ export interface Capabilities {
 /** @throws LinkLostError when the connection dies or the probe does not answer. */
 export async function probeShell(exec: Exec, signal: AbortSignal | undefined): Promise<ShellAnswer> {
   try {
-    const answer = await askBetweenMarks(exec, (mark) => startProbe(PROBE, mark), signal)
-    if (answer.kind === 'answer') return { kind: 'shell', shell: parseProbe(answer.text) }
+    const answer = await askMarked(exec, (mark) => startProbe(PROBE, mark), signal)
+    if (answer.kind === 'answer') return { kind: 'shell', shell: parseProbe(answer.lines) }
     return await whyNoShell(exec, answer.said, signal)
   } catch (error) {
     if (error instanceof ChannelError && error.code === 'no-exec')
@@ -87,10 +87,10 @@ export async function probeShell(exec: Exec, signal: AbortSignal | undefined): P
   }
 }
 
-/** @param answer - the lines between the marks. */
-export function parseProbe(answer: string): Shell {
+/** @param lines - `key=value` each. */
+export function parseProbe(lines: readonly string[]): Shell {
   const facts = new Map<string, string>()
-  for (const line of answer.split('\n')) {
+  for (const line of lines) {
     const equals = line.indexOf('=')
     if (equals > 0) facts.set(line.slice(0, equals), line.slice(equals + 1))
   }

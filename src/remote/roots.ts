@@ -9,7 +9,7 @@ import { SftpStatusError } from '../ssh/errors.ts'
 import type { Exec } from '../ssh/connection/link.ts'
 import type { Shell } from './capabilities.ts'
 import { startScript } from './shell/command-line.ts'
-import { askBetweenMarks } from './shell/marked-answer.ts'
+import { askMarked } from './shell/marked-answer.ts'
 import { IDENTIFY } from './shell/scripts.ts'
 
 export type Roots =
@@ -72,11 +72,11 @@ async function identify(
   { stat, loginShell }: Shell,
   folders: readonly string[],
   signal: AbortSignal | undefined,
-): Promise<string[]> {
+): Promise<readonly string[]> {
   const start = (mark: string): ReturnType<typeof startScript> =>
     startScript(IDENTIFY, [mark, stat, ...folders], loginShell)
-  const answer = await askBetweenMarks(exec, start, signal)
-  return answer.kind === 'none' ? folders.map(() => '') : answer.text.split('\n').slice(0, folders.length)
+  const answer = await askMarked(exec, start, signal)
+  return answer.kind === 'none' ? folders.map(() => '') : answer.lines
 }
 
 /** @param line - mode, owner, group and seconds, as the machine's `stat` prints them. */

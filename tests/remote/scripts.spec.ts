@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { oneLine, quotingOf, startProbe, startScript } from '../../src/remote/shell/command-line.ts'
-import { betweenMarks } from '../../src/remote/shell/marked-answer.ts'
+import { markedLines } from '../../src/remote/shell/marked-answer.ts'
 import { MarkedStream } from '../../src/remote/shell/marked.ts'
 import { AWAIT_GROUP, END_GROUP, HELPER, LAUNCH, PROBE } from '../../src/remote/shell/scripts.ts'
 import { parseProbe } from '../../src/remote/capabilities.ts'
@@ -114,9 +114,9 @@ describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
       const words = ['MARK', '\\\\', '\\!']
       const env = { ...process.env, LANG: 'C.UTF-8', LC_ALL: '' }
       const { stdout } = await run(shell[0], [...shell.slice(1), '-c', PROBE, 'presence', ...words], { env })
-      const answer = betweenMarks(`Welcome!\n${stdout}goodbye\n`, 'MARK', '')
+      const answer = markedLines(`Welcome!\n${stdout}goodbye\n`, 'MARK', '')
       if (answer.kind === 'none') throw new Error(`no answer: ${answer.said}`)
-      const { os, stat, find, loginShell, programs, tmp, locale } = parseProbe(answer.text)
+      const { os, stat, find, loginShell, programs, tmp, locale } = parseProbe(answer.lines)
       expect({ os, stat, find, loginShell, tmp }).toEqual({
         os: 'Linux',
         stat: 'gnu',
@@ -218,14 +218,15 @@ describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
 )
 
 describe('what a login script prints', () => {
-  it('F56: stays out of an answer, before and after it, however it looks', () => {
-    const noise = '\u001b[31mpresence-0123-\nplatform Welcome\nos=Plan9'
-    const answer = betweenMarks(`${noise}MARK\nos=Linux\nMARK\n${noise}`, 'MARK', noise)
-    expect(answer).toEqual({ kind: 'answer', text: 'os=Linux\n' })
+  it('F56: stays out of an answer, before, between and after its lines, however it looks', () => {
+    const noise = '\u001b[31mpresence-0123-end\nplatform Welcome\nos=Plan9'
+    const output = `${noise}MARKos=Linux\n${noise}MARKuser=me\n${noise}\nMARKend\n${noise}`
+    expect(markedLines(output, 'MARK', noise)).toEqual({ kind: 'answer', lines: ['os=Linux', 'user=me'] })
+    expect(markedLines(output.replace('MARKend', ''), 'MARK', noise).kind).toBe('none')
   })
 
   it('F56: is the explanation where there is no answer, whichever stream it came on', () => {
-    const none = (output: string, errors: string): object => betweenMarks(output, 'MARK', errors)
+    const none = (output: string, errors: string): object => markedLines(output, 'MARK', errors)
     expect(none('\n This service allows sftp connections only.\r\n', '')).toEqual({
       kind: 'none',
       said: 'This service allows sftp connections only.',

@@ -1,6 +1,6 @@
 /**
- * Runs one of our own short scripts on a machine and takes what it prints between its two marks; whatever
- * login scripts print before, after or beside that never enters the answer.
+ * Runs one of our own short scripts on a machine and takes the lines that it marks; whatever login scripts
+ * print before, after, beside or between them never enters the answer.
  */
 import { race } from '../../base/race.ts'
 import type { Exec } from '../../ssh/connection/link.ts'
@@ -15,22 +15,22 @@ const LONGEST_ANSWER = 256 * 1024
 const KEPT = 4096
 
 export type MarkedAnswer =
-  | { readonly kind: 'answer'; readonly text: string }
-  /** The script did not run; `said` is the first line of what came instead, empty when nothing came. */
+  | { readonly kind: 'answer'; readonly lines: readonly string[] }
+  /** The script did not run to its end; `said` is the first line of what came instead, empty when nothing came. */
   | { readonly kind: 'none'; readonly said: string }
 
 /**
  * @param start - makes the command line for a mark.
  * @throws ChannelError when the server runs no commands; LinkLostError when it does not end in time.
  */
-export async function askBetweenMarks(
+export async function askMarked(
   exec: Exec,
   start: (mark: string) => Start,
   signal: AbortSignal | undefined,
 ): Promise<MarkedAnswer> {
   const mark = randomMark()
   const { output, errors } = await runToEnd(exec, start(mark), signal)
-  return betweenMarks(output, mark, errors)
+  return markedLines(output, mark, errors)
 }
 
 /** Whether the login shell runs anything at all: every one, also those of Windows, prints a plain word. */
@@ -63,11 +63,12 @@ async function runToEnd(
 }
 
 /** @param errors - the other stream, looked at for an explanation alone. */
-export function betweenMarks(output: string, mark: string, errors: string): MarkedAnswer {
-  const begin = output.indexOf(`${mark}\n`)
-  const from = begin + mark.length + 1
-  const end = begin < 0 ? -1 : output.indexOf(mark, from)
-  if (end >= 0) return { kind: 'answer', text: output.slice(from, end) }
+export function markedLines(output: string, mark: string, errors: string): MarkedAnswer {
+  const lines = output
+    .split(mark)
+    .slice(1)
+    .map((piece) => piece.split('\n', 1)[0] ?? '')
+  if (lines.at(-1) === 'end') return { kind: 'answer', lines: lines.slice(0, -1) }
   const said = `${output}\n${errors}`.split(/\r?\n/).find((line) => line.trim() !== '')
   return { kind: 'none', said: said?.trim().slice(0, 200) ?? '' }
 }

@@ -22,14 +22,14 @@ identity() {
 
 /**
  * Tell what the machine is and has. $1 marker, $2 and $3 words that only some login shells pass unchanged.
- * Prints the marker, `key=value` lines, and the marker again.
+ * Prints lines `<marker>key=value`, and at last `<marker>end`.
  *
  * What is said of a program is found out by using it, never by its name or its exit code alone.
  */
 export const PROBE = `
 m=$1
-printf '%s\\n' "$m"
-printf 'words=%s %s\\n' "$2" "$3"
+p() { printf '%s%s=%s\\n' "$m" "$1" "$2"; }
+p words "$2 $3"
 s=$SHELL i=0
 while [ -h "$s" ] && [ "$i" -lt 9 ]; do
   t=$(readlink "$s") || break
@@ -37,46 +37,52 @@ while [ -h "$s" ] && [ "$i" -lt 9 ]; do
   i=$((i+1))
 done
 h=$(cd 2>/dev/null && pwd -P)
-printf 'shell=%s\\nprogram=%s\\nhome=%s\\n' "$SHELL" "$s" "$h"
-printf 'os=%s\\n' "$(uname -s 2>/dev/null)"
-printf 'user=%s\\nuid=%s\\n' "$(id -un 2>/dev/null)" "$(id -u 2>/dev/null)"
-printf 'lang=%s\\nlc_all=%s\\nlc_ctype=%s\\n' "$LANG" "$LC_ALL" "$LC_CTYPE"
-printf 'charmap=%s\\n' "$(locale charmap 2>/dev/null)"
-for c in bash rg git setsid find; do
-  printf '%s=%s\\n' "$c" "$(command -v "$c" 2>/dev/null)"
-done
+p shell "$SHELL"
+p program "$s"
+p home "$h"
+p os "$(uname -s 2>/dev/null)"
+p user "$(id -un 2>/dev/null)"
+p uid "$(id -u 2>/dev/null)"
+p lang "$LANG"
+p lc_all "$LC_ALL"
+p lc_ctype "$LC_CTYPE"
+p charmap "$(locale charmap 2>/dev/null)"
+for c in bash rg git setsid find; do p "$c" "$(command -v "$c" 2>/dev/null)"; done
+f=
 if [ "$(find / -prune -printf x 2>/dev/null)" = x ]; then f=gnu
 elif find -f / -prune >/dev/null 2>&1; then f=bsd
 elif find / -prune >/dev/null 2>&1; then f=busybox
-else f=
 fi
-printf 'finds=%s\\n' "$f"
+p finds "$f"
+k=
 case $(stat -c %.9Y / 2>/dev/null) in
   *.?????????) k=gnu ;;
   *) case $(stat -f %Fm / 2>/dev/null) in
        *.?*) k=bsd ;;
-       *) case $(stat -c %Y / 2>/dev/null) in [0-9]*) k=busybox ;; *) k= ;; esac ;;
+       *) case $(stat -c %Y / 2>/dev/null) in [0-9]*) k=busybox ;; esac ;;
      esac ;;
 esac
 ${IDENTITY}
-printf 'stat=%s\\nroot-is=%s\\nhome-is=%s\\n' "$k" "$(identity /)" "$(identity "$h")"
-if bwrap --ro-bind / / --dev /dev --unshare-pid --proc /proc --die-with-parent -- true >/dev/null 2>&1
-then echo bwrap=yes; else echo bwrap=; fi
-printf 'tmp=%s\\n' "$(cd "\${TMPDIR:-/tmp}" 2>/dev/null && pwd -P)"
-printf '%s\\n' "$m"
+p stat "$k"
+p root-is "$(identity /)"
+p home-is "$(identity "$h")"
+b=
+if bwrap --ro-bind / / --dev /dev --unshare-pid --proc /proc --die-with-parent -- true >/dev/null 2>&1; then b=yes; fi
+p bwrap "$b"
+p tmp "$(cd "\${TMPDIR:-/tmp}" 2>/dev/null && pwd -P)"
+printf '%send\\n' "$m"
 `
 
 /**
  * Tell what identifies folders. $1 marker, $2 the machine's kind of `stat`; then the folders.
- * Prints the marker, one line a folder, and the marker again.
+ * Prints a line `<marker>identity` for each folder, and at last `<marker>end`.
  */
 export const IDENTIFY = `
 m=$1 k=$2
 shift 2
 ${IDENTITY}
-printf '%s\\n' "$m"
-for d do printf '%s\\n' "$(identity "$d")"; done
-printf '%s\\n' "$m"
+for d do printf '%s%s\\n' "$m" "$(identity "$d")"; done
+printf '%send\\n' "$m"
 `
 
 /**
