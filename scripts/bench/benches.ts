@@ -1,0 +1,5 @@
+/** All benches. A new one is a file that exports a `Bench`, and a line here. */
+import type { Bench } from './bench.ts'
+import { connect } from './connect.ts'
+
+export const BENCHES: readonly Bench[] = [connect]

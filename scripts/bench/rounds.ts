@@ -1,0 +1,41 @@
+/** Measures several things fairly on a computer that does other work too: in turn, round by round. */
+
+export interface Subject<Name extends string> {
+  readonly name: Name
+  /** @returns milliseconds. */
+  measure(): Promise<number>
+}
+
+/**
+ * Every subject once in each round, so that what disturbs the computer disturbs all alike; the first round
+ * warms up and does not count.
+ * @returns the median of each in milliseconds.
+ */
+export async function inTurn<Name extends string>(
+  subjects: readonly Subject<Name>[],
+  rounds: number,
+): Promise<Record<Name, number>> {
+  const taken = new Map<Name, number[]>(subjects.map(({ name }) => [name, []]))
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const { name, measure } of subjects) {
+      const ms = await measure()
+      if (round > 0) taken.get(name)?.push(ms)
+    }
+  }
+  return Object.fromEntries([...taken].map(([name, times]) => [name, median(times)])) as Record<Name, number>
+}
+
+/** NaN of nothing. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+
+/** Milliseconds that some work takes. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
