@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import ssh2 from 'ssh2'
 import { PresenceError, messageOf } from '../../base/failure.ts'
 import { race } from '../../base/race.ts'
-import { BlobReader, sshString, uint32 } from './blob.ts'
+import { BlobReader, MalformedBlobError, sshString, uint32 } from './blob.ts'
 import { publicKeyOf, type PublicKey } from './public-key.ts'
 
 /** An agent that has not listed its keys by then counts as absent: a dead one must not hold a connect up. */
@@ -52,14 +52,24 @@ export async function openAgent(path: string, platform: NodeJS.Platform): Promis
   if (type !== IDENTITIES_ANSWER) throw new AgentError('it does not list its keys')
   return {
     path,
-    keys: keysIn(body),
+    keys: understood(() => keysIn(body)),
     sign: async (blob, data, algorithm) => {
       const flags = uint32(RSA_FLAGS[algorithm] ?? 0)
       const message = Buffer.concat([Buffer.from([SIGN_REQUEST]), sshString(blob), sshString(data), flags])
       const reply = await ask(message, SIGNING_MS)
       if (reply.type !== SIGN_RESPONSE) throw new AgentError('it refused to sign')
-      return new BlobReader(reply.body).string()
+      return understood(() => new BlobReader(reply.body).string())
     },
+  }
+}
+
+/** What does not parse is the agent's fault, like everything else that it may do. */
+function understood<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedBlobError) throw new AgentError('its answer is none of an agent', error)
+    throw error
   }
 }
 

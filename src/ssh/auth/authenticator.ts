@@ -225,7 +225,7 @@ export class Authenticator {
 
   #unlock(file: EncryptedFile): Promise<ParsedKey | undefined> {
     return this.#standStill(() =>
-      this.#secrets.unlocked(file.path, file.publicKey?.blob, () => this.#askToUnlock(file)),
+      this.#secrets.unlocked(file.path, file.digest, () => this.#askToUnlock(file)),
     )
   }
 

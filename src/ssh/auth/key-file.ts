@@ -2,6 +2,7 @@
  * Private key files: read, judged as `ssh` judges them, and every reason why one cannot be used told apart,
  * so that an encrypted key is asked for and a broken one is named instead of skipped in silence.
  */
+import { createHash } from 'node:crypto'
 import { open, type FileHandle } from 'node:fs/promises'
 import ssh2, { type ParsedKey } from 'ssh2'
 import { PresenceError, messageOf, systemCode } from '../../base/failure.ts'
@@ -17,6 +18,8 @@ export type KeyFile =
       readonly path: string
       /** Its public half, where that can be read without the passphrase. */
       readonly publicKey: PublicKey | undefined
+      /** Of the file as it was read. */
+      readonly digest: string
       /**
        * The key, or undefined when the passphrase is wrong.
        * @throws UnusableKeyError when it cannot be used with any passphrase.
@@ -107,15 +110,11 @@ function judge(path: string, text: string, beside: PublicKey | undefined): KeyFi
     }
     if (putty?.encrypted === true) {
       const { publicKey } = putty
-      return { kind: 'encrypted', path, publicKey, unlock: (passphrase) => unlockPutty(text, passphrase) }
+      return encrypted(path, text, publicKey, (passphrase) => unlockPutty(text, passphrase))
     }
     if (isPem(text)) {
       if (isEncryptedPem(text)) {
-        const unlock = async (passphrase: string): Promise<ParsedKey | undefined> => {
-          const opened = openPem(text, passphrase)
-          return opened === undefined ? undefined : parsed(opened)
-        }
-        return { kind: 'encrypted', path, publicKey: beside, unlock }
+        return encrypted(path, text, beside, async (passphrase) => openPem(text, passphrase))
       }
       return usable(path, parsed(openPem(text) ?? text))
     }
@@ -136,11 +135,26 @@ function judgeOpenSsh(path: string, text: string, { publicKey, ...key }: OpenSsh
     return { kind: 'unusable', path, publicKey, reason }
   }
   if (!key.encrypted) return usable(path, parsed(text))
+  return encrypted(path, text, publicKey, (passphrase) => key.open(passphrase))
+}
+
+/** @param open - gives what the library reads, or undefined for a wrong passphrase. */
+function encrypted(
+  path: string,
+  text: string,
+  publicKey: PublicKey | undefined,
+  open: (passphrase: string) => Promise<ParsedKey | string | undefined>,
+): KeyFile {
+  const digest = createHash('sha256').update(text).digest('hex')
   const unlock = async (passphrase: string): Promise<ParsedKey | undefined> => {
-    const opened = await key.open(passphrase)
-    return opened === undefined ? undefined : parsed(opened)
+    try {
+      const opened = await open(passphrase)
+      return typeof opened === 'string' ? parsed(opened) : opened
+    } catch (error) {
+      throw error instanceof UnusableKeyError ? error : new UnusableKeyError(messageOf(error), error)
+    }
   }
-  return { kind: 'encrypted', path, publicKey, unlock }
+  return { kind: 'encrypted', path, publicKey, digest, unlock }
 }
 
 function usable(path: string, key: ParsedKey): KeyFile {

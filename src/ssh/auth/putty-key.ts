@@ -30,7 +30,8 @@ export function judgePuttyKey(text: string): PuttyKey | undefined {
 }
 
 function publicHalf(text: string): PublicKey | undefined {
-  const lines = /^Public-Lines: \d+\r?\n([A-Za-z0-9+/=\r\n]+)/m.exec(text)?.[1]
+  const [, count, following] = /^Public-Lines: (\d+)\r?\n([\s\S]+)/m.exec(text) ?? []
+  const lines = following?.split(/\r?\n/, Number(count)).join('')
   if (lines === undefined) return undefined
   try {
     return publicKeyOf(Buffer.from(lines, 'base64'), '')

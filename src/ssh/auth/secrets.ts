@@ -7,7 +7,7 @@ import { KeyedLock } from '../../base/keyed-lock.ts'
 
 export class Secrets {
   readonly #passwords = new Map<string, string>()
-  readonly #keys = new Map<string, ParsedKey>()
+  readonly #keys = new Map<string, { readonly digest: string; readonly key: ParsedKey }>()
   readonly #unlocking = new KeyedLock()
 
   get(key: string): string | undefined {
@@ -25,19 +25,18 @@ export class Secrets {
   /**
    * The key of an encrypted file. One person is asked once, however many connections want the key at the
    * same time: the others wait for the outcome, and ask themselves only if there was none.
-   * @param publicHalf - distinguishes a file from its later contents, where it is known.
+   * @param digest - distinguishes the file's contents from later ones.
    */
   unlocked(
     keyFile: string,
-    publicHalf: Buffer | undefined,
+    digest: string,
     unlock: () => Promise<ParsedKey | undefined>,
   ): Promise<ParsedKey | undefined> {
     return this.#unlocking.run(keyFile, async () => {
       const known = this.#keys.get(keyFile)
-      if (known !== undefined && (publicHalf === undefined || known.getPublicSSH().equals(publicHalf)))
-        return known
+      if (known?.digest === digest) return known.key
       const key = await unlock()
-      if (key !== undefined) this.#keys.set(keyFile, key)
+      if (key !== undefined) this.#keys.set(keyFile, { digest, key })
       return key
     })
   }
