@@ -17,7 +17,10 @@ export function startCommand(
   return new RemoteProcess(
     presence.machine(place.machine),
     { ...request, folder: place.path },
-    async (session, asked) => ({ ...asked, argv: await underPolicy(presence, session, asked.argv, policy) }),
+    async (session, asked) => ({
+      ...asked,
+      argv: await underPolicy(presence, session, asked.argv, policy, 'command'),
+    }),
   )
 }
 
@@ -32,7 +35,10 @@ export function openTerminal(
   return RemoteTerminal.start(
     presence.machine(place.machine),
     { ...request, folder: place.path },
-    async (session, asked) => ({ ...asked, argv: await underPolicy(presence, session, asked.argv, policy) }),
+    async (session, asked) => ({
+      ...asked,
+      argv: await underPolicy(presence, session, asked.argv, policy, 'terminal'),
+    }),
     signal,
   )
 }
@@ -42,9 +48,10 @@ async function underPolicy(
   session: MachineSession,
   argv: readonly string[],
   policy: SessionPolicy,
+  use: 'command' | 'terminal',
 ): Promise<string[]> {
   if (policy.mode === 'danger-full-access') return [...argv]
   const root = policy.workspace?.machine === session.machine ? policy.workspace.path : undefined
   const confine: ConfinePolicy = { mode: policy.mode, root }
-  return confinedArgv(presence, session, argv, confine)
+  return confinedArgv(presence, session, argv, confine, use)
 }

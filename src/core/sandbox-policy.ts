@@ -6,6 +6,7 @@ import { containsPath, parseRemotePath, type RemotePath } from '../base/remote-p
 import { PresenceError } from '../base/failure.ts'
 import type { Place } from '../places/place.ts'
 import { bwrapArgv, confinementOf, waysOut, type ConfinePolicy } from '../remote/confine.ts'
+import { inForegroundGroup } from '../remote/shell/job-control.ts'
 import { FileError } from '../remote/files/errors.ts'
 import type { MachineSession } from '../remote/session.ts'
 import type { Presence } from './presence.ts'
@@ -75,6 +76,7 @@ export async function confinedArgv(
   session: MachineSession,
   argv: readonly string[],
   policy: ConfinePolicy,
+  use: 'command' | 'terminal',
 ): Promise<string[]> {
   const { machine } = session
   const shell = session.requireShell()
@@ -83,7 +85,8 @@ export async function confinedArgv(
       // A bind onto a link would bind beside what the link leads to.
       const root =
         policy.root === undefined ? undefined : await presence.files(machine).canonical(policy.root)
-      return bwrapArgv(argv, { ...policy, root })
+      const confined = use === 'terminal' ? inForegroundGroup(argv, shell) : argv
+      return bwrapArgv(confined, { ...policy, root })
     }
     case 'unconfined-by-switch':
       return [...argv]

@@ -45,6 +45,7 @@ export async function prepareArgv(
   session: MachineSession,
   folder: RemotePath,
   asked: readonly string[],
+  use: 'command' | 'terminal',
 ): Promise<string[]> {
   const { machine } = session
   const confined = readConfined(asked)
@@ -56,7 +57,7 @@ export async function prepareArgv(
   if (confined.machine !== machine) {
     throw new StartError(`a command confined for ${confined.machine} cannot run here`, 'refused', machine)
   }
-  return confinedArgv(presence, session, translated, confined.policy)
+  return confinedArgv(presence, session, translated, confined.policy, use)
 }
 
 /** Spellings of this machine's mount become the machine's paths; another machine's are refused. */

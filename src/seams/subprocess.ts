@@ -74,7 +74,7 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
       requestOf(spec, place),
       async (session, request) => ({
         ...request,
-        argv: await prepareArgv(presence, session, request.folder, spec.argv),
+        argv: await prepareArgv(presence, session, request.folder, spec.argv, 'command'),
       }),
     )
     this.presenceProcesses.add(process)
@@ -99,7 +99,7 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
       },
       async (session, request) => ({
         ...request,
-        argv: await prepareArgv(presence, session, request.folder, spec.argv),
+        argv: await prepareArgv(presence, session, request.folder, spec.argv, 'terminal'),
       }),
       spec.signal,
     )

@@ -18,6 +18,11 @@ export function boundedText(text: string, most: number): { readonly text: string
   }
 }
 
+/** A name in a line of its own: one with a line end or another control character is shown quoted. */
+export function shownName(name: string): string {
+  return /[\u0000-\u001f\u007f]/.test(name) ? JSON.stringify(name) : name
+}
+
 export function textBlock(text: string): { type: 'text'; text: string }[] {
   return [{ type: 'text', text }]
 }

@@ -4,6 +4,8 @@ import type { FileDiff, ToolResultView } from '@deepseek-ai/dsh-tools'
 
 /** A comparison that takes longer is not shown; the file is changed all the same. */
 const COMPARE_MS = 500
+/** Nor is one that has more characters: it would be sent again with every look at the session. */
+const LONGEST_DIFF = 100_000
 
 /** The changed regions of a file with the lines around them; none for a new file or an unknown one. */
 export function diffsOf(change: {
@@ -14,7 +16,7 @@ export function diffsOf(change: {
   const { place: path, before, after } = change
   if (before === null) return []
   const patch = structuredPatch(path, path, before, after, '', '', { context: 3, timeout: COMPARE_MS })
-  return (patch?.hunks ?? []).map(({ lines }) => {
+  const diffs = (patch?.hunks ?? []).map(({ lines }) => {
     const side = (other: string): string =>
       lines
         .filter((line) => !line.startsWith(other) && !line.startsWith('\\'))
@@ -22,7 +24,24 @@ export function diffsOf(change: {
         .join('\n')
     return { path, oldText: side('+'), newText: side('-') }
   })
+  const length = diffs.reduce((sum, { oldText, newText }) => sum + oldText.length + newText.length, 0)
+  return length > LONGEST_DIFF ? [] : diffs
 }
+
+/** The result's part for `diffsOf`. */
+export const DIFFS_SCHEMA = {
+  type: 'array',
+  required: true,
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      path: { type: 'string', required: true },
+      oldText: { type: 'string', required: true },
+      newText: { type: 'string', required: true },
+    },
+  },
+} as const
 
 /** A diff card from `{diffs}`; undefined leaves the card that the call has. */
 export function diffCard(

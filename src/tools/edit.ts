@@ -4,7 +4,7 @@ import { fencedPath } from '../core/sandbox-policy.ts'
 import { FileError } from '../remote/files/errors.ts'
 import { MatchCountError } from '../remote/files/text.ts'
 import { textBlock } from './bounded.ts'
-import { diffCard, diffsOf } from './cards.ts'
+import { DIFFS_SCHEMA, diffCard, diffsOf } from './cards.ts'
 import type { ToolDeps } from './deps.ts'
 import { ToolCallError } from './errors.ts'
 import { editGuard, observed } from './observed.ts'
@@ -32,15 +32,14 @@ export function editTool({ ctx, presence }: ToolDeps): ToolDefinition {
         properties: {
           place: { type: 'string', required: true },
           matches: { type: 'integer', required: true },
-          before: { type: 'string', required: true },
-          after: { type: 'string', required: true },
+          diffs: DIFFS_SCHEMA,
         },
       },
       render: (_args, value) =>
         textBlock(
           `Edited ${value.place}: ${value.matches} ${value.matches === 1 ? 'match' : 'matches'} replaced`,
         ),
-      presentationMeta: (_args, value) => ({ diffs: diffsOf(value) }),
+      presentationMeta: (_args, value) => ({ diffs: value.diffs }),
     },
     timeoutMs: 120_000,
     presentCall: (args) => ({
@@ -63,15 +62,16 @@ export function editTool({ ctx, presence }: ToolDeps): ToolDefinition {
         const fenced = await fencedPath(presence, place, shown, policy, exec.signal)
         const path = await files.canonical(fenced, { signal: exec.signal, shown })
         const canonical = { machine: place.machine, path }
-        const version = await editGuard(ctx, presence, canonical, exec)
+        const version = await editGuard(ctx, canonical, exec)
         const edit = { oldString: args.old_string, newString: args.new_string, matches }
         const outcome = await files
           .edit({ path, shown }, edit, version, exec.signal)
           .catch((error: unknown) => {
             throw error instanceof MatchCountError ? countAdvice(error, shown, matches) : error
           })
-        observed(ctx, presence, canonical, outcome.version, exec)
-        return { place: shown, matches, before: outcome.before ?? '', after: outcome.after }
+        observed(ctx, canonical, outcome.version, exec)
+        const { before, after } = outcome
+        return { place: shown, matches, diffs: diffsOf({ place: shown, before, after }) }
       })
     },
   })

@@ -2,21 +2,21 @@
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { startCommand } from '../core/commands.ts'
 import { inHostTerms } from '../host/errors.ts'
-import { boundedText, textBlock } from './bounded.ts'
+import { textBlock } from './bounded.ts'
 import { field } from './cards.ts'
-import { collect } from './collect.ts'
 import type { ToolDeps } from './deps.ts'
 import { HOST_PARAMETER } from './parameters.ts'
 import { PERMISSION_PARAMETERS, policyFor } from './permission.ts'
 import { shownPlace, targetOf } from './target.ts'
 import { deniedNote } from './denial.ts'
+import { HeadAndTail } from './head-and-tail.ts'
+import { runToEnd } from './run-to-end.ts'
 
 const DEFAULT_SECONDS = 60
 const MOST_SECONDS = 600
 const GRACE_MS = 3000
-const MOST_BYTES = 64_000
-const SPILL_BYTES = 64 * 1024 * 1024
-const SHOWN_CHARACTERS = 30_000
+/** Of each of the two outputs. */
+const SHOWN_BYTES = 30_000
 
 export function execTool({ ctx, presence }: ToolDeps): ToolDefinition {
   return defineTool({
@@ -94,25 +94,25 @@ export function execTool({ ctx, presence }: ToolDeps): ToolDefinition {
           },
           policy,
         )
-        const ran = await collect(process, {
-          signal: exec.signal,
-          timeoutMs: seconds * 1000,
-          maxBytes: MOST_BYTES,
-          spillMaxBytes: SPILL_BYTES,
-        })
+        const out = new HeadAndTail(SHOWN_BYTES)
+        const err = new HeadAndTail(SHOWN_BYTES)
+        process.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+        process.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+        const ran = await runToEnd(process, { signal: exec.signal, timeoutMs: seconds * 1000 })
+        const [stdout, stderr] = [out.take(), err.take()]
         const notes = [
           ran.timedOut ? `[ended after ${seconds} s; raise timeout_seconds or use presence_terminal]` : '',
-          ran.cut
-            ? `[output was longer; the whole is in ${ran.spilled.join(' and ') || 'no file, it was too long'}]`
+          stdout.leftOut + stderr.leftOut > 0
+            ? `[the output was too long to show; to see more, send it to a file on ${place.machine} and read that in parts]`
             : '',
-          deniedNote(policy.mode, ran.exitCode, ran.stderr),
+          deniedNote(policy.mode, ran.exitCode, stderr.text),
         ]
         return {
           place: shownPlace(place),
           exit: ran.signal === null ? `exit code ${String(ran.exitCode)}` : `ended by ${ran.signal}`,
           exitCode: ran.exitCode,
-          stdout: boundedText(ran.stdout, SHOWN_CHARACTERS).text,
-          stderr: boundedText(ran.stderr, SHOWN_CHARACTERS).text,
+          stdout: stdout.text,
+          stderr: stderr.text,
           note: notes.filter((note) => note !== '').join('\n'),
         }
       })

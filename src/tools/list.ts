@@ -1,7 +1,7 @@
 /** `presence_list`: the direct children of a folder on a machine. */
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { inHostTerms } from '../host/errors.ts'
-import { textBlock } from './bounded.ts'
+import { shownName, textBlock } from './bounded.ts'
 import type { ToolDeps } from './deps.ts'
 import { HOST_PARAMETER } from './parameters.ts'
 import { shownPlace, targetOf } from './target.ts'
@@ -48,10 +48,10 @@ export function listTool({ presence }: ToolDeps): ToolDefinition {
             .slice(0, MOST_ENTRIES)
             .map((entry) =>
               entry.type === 'directory'
-                ? `${entry.name}/`
+                ? `${shownName(entry.name)}/`
                 : entry.type === 'file'
-                  ? `${entry.name}  ${entry.size} bytes`
-                  : `${entry.name}  (neither file nor folder)`,
+                  ? `${shownName(entry.name)}  ${entry.size} bytes`
+                  : `${shownName(entry.name)}  (neither file nor folder)`,
             ),
           total: entries.length,
         }

@@ -5,18 +5,17 @@
 import type { Context } from '@deepseek-ai/cordis'
 import { FsTargetKey, FsVersion, type FsTarget } from '@deepseek-ai/dsh-fs'
 import type { ToolRunContext } from '@deepseek-ai/dsh-tools'
-import type { Presence } from '../core/presence.ts'
 import { placeKey, type Place } from '../places/place.ts'
 import type { WriteGuard } from '../remote/files/remote-files.ts'
+import { shownPlace } from './target.ts'
 
 /** `place` must be canonical: one file has one key. */
-function targetOf(presence: Presence, place: Place): FsTarget {
-  return { targetKey: FsTargetKey(placeKey(place)), displayPath: presence.mounts.format(place) }
+function targetOf(place: Place): FsTarget {
+  return { targetKey: FsTargetKey(placeKey(place)), displayPath: shownPlace(place) }
 }
 
 export function observed(
   ctx: Context,
-  presence: Presence,
   place: Place,
   version: string | undefined,
   exec: ToolRunContext,
@@ -25,16 +24,11 @@ export function observed(
     version === undefined
       ? { kind: 'absent' as const }
       : { kind: 'present' as const, version: FsVersion(version) }
-  ctx.emit('fs/observed', targetOf(presence, place), observation, exec)
+  ctx.emit('fs/observed', targetOf(place), observation, exec)
 }
 
-export async function writeGuard(
-  ctx: Context,
-  presence: Presence,
-  place: Place,
-  exec: ToolRunContext,
-): Promise<WriteGuard> {
-  const intent = await ctx.waterfall('fs/write-intent', targetOf(presence, place), exec, () => undefined)
+export async function writeGuard(ctx: Context, place: Place, exec: ToolRunContext): Promise<WriteGuard> {
+  const intent = await ctx.waterfall('fs/write-intent', targetOf(place), exec, () => undefined)
   if (intent === undefined) return { kind: 'none' }
   return intent.kind === 'createIfAbsent' ? { kind: 'absent' } : { kind: 'version', version: intent.version }
 }
@@ -42,10 +36,9 @@ export async function writeGuard(
 /** @returns the version that an edit must find, when the host's policy has one. */
 export async function editGuard(
   ctx: Context,
-  presence: Presence,
   place: Place,
   exec: ToolRunContext,
 ): Promise<string | undefined> {
-  const intent = await ctx.waterfall('fs/edit-intent', targetOf(presence, place), exec, () => undefined)
+  const intent = await ctx.waterfall('fs/edit-intent', targetOf(place), exec, () => undefined)
   return intent?.version
 }

@@ -88,7 +88,7 @@ export function readTool({ ctx, presence }: ToolDeps): ToolDefinition {
         if (total !== undefined && first > Math.max(total, 1)) {
           throw new ToolCallError(`${file.shown} has ${total} lines; start_line ${first} is beyond its end`)
         }
-        if (stat !== undefined) observed(ctx, presence, { machine: place.machine, path }, stat.version, exec)
+        if (stat !== undefined) observed(ctx, { machine: place.machine, path }, stat.version, exec)
         return { place: shownPlace(place), first, lines, total: total ?? null }
       }),
   })

@@ -1,20 +1,23 @@
 /** `presence_search`: files on a machine by what is in them and by their names. */
+import type { Readable } from 'node:stream'
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { startCommand } from '../core/commands.ts'
 import { inHostTerms } from '../host/errors.ts'
 import { parentOf } from '../base/remote-path.ts'
 import { PlaceError } from '../places/errors.ts'
 import { parseMatch, ripgrepArgv, type Match } from '../remote/search/ripgrep.ts'
-import { boundedLine, textBlock } from './bounded.ts'
+import { boundedLine, shownName, textBlock } from './bounded.ts'
 import { field } from './cards.ts'
-import { collect } from './collect.ts'
 import type { ToolDeps } from './deps.ts'
 import { ToolCallError } from './errors.ts'
+import { firstRecords } from './first-records.ts'
+import { HeadAndTail } from './head-and-tail.ts'
 import { HOST_PARAMETER } from './parameters.ts'
+import { runToEnd } from './run-to-end.ts'
 import { shownPlace, targetOf } from './target.ts'
 
 const TIMEOUT_MS = 60_000
-const MOST_BYTES = 20 * 1024 * 1024
+const COMPLAINT_BYTES = 2000
 const DEFAULT_RESULTS = 200
 const MOST_RESULTS = 2000
 
@@ -51,19 +54,24 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
             },
           },
           names: { type: 'array', required: true, items: { type: 'string' } },
-          total: { type: 'integer', required: true },
+          more: { type: 'boolean', required: true },
+          note: { type: 'string', required: true },
         },
       },
       render: (_args, value) => {
         const shown = [
-          ...value.names,
-          ...value.matches.map(({ path, line, text }) => `${path}:${line}: ${text}`),
+          ...value.names.map(shownName),
+          ...value.matches.map(({ path, line, text }) => `${shownName(path)}:${line}: ${text}`),
         ]
-        const more = value.total - shown.length
-        const rest = more > 0 ? `\n(${more} more; narrow the search or raise limit)` : ''
-        return textBlock(`${value.place} (by ripgrep)\n${shown.join('\n') || 'no match'}${rest}`)
+        const parts = [
+          `${value.place} (by ripgrep)`,
+          ...(shown.length === 0 ? ['no match'] : shown),
+          ...(value.more ? [`(there are more than ${shown.length}; narrow the search or raise limit)`] : []),
+          ...(value.note === '' ? [] : [value.note]),
+        ]
+        return textBlock(parts.join('\n'))
       },
-      presentationMeta: (_args, { matches, names, total }) => ({ matches, names, total }),
+      presentationMeta: (_args, { matches, names, more }) => ({ matches, names, more }),
     },
     timeoutMs: TIMEOUT_MS + 10_000,
     isConcurrencySafe: () => true,
@@ -73,18 +81,19 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
       title: `Search ${args.content ?? args.name ?? ''}`,
     }),
     presentResult: (args, result) => {
-      const total = field<number>(result, 'total') ?? 0
+      const truncated = field<boolean>(result, 'more') ?? false
       const names = field<string[]>(result, 'names') ?? []
       const matches = field<Match[]>(result, 'matches') ?? []
+      const total = names.length + matches.length
       if (total === 0) return undefined
       if (args.content === undefined || args.content === '') {
-        return { card: 'search', shape: 'paths', paths: names, total, truncated: total > names.length }
+        return { card: 'search', shape: 'paths', paths: names, total, truncated }
       }
       const files = [...Map.groupBy(matches, ({ path }) => path)].map(([path, lines]) => ({
         path,
         matches: lines.map(({ line, text }) => ({ lineNumber: line, line: text })),
       }))
-      return { card: 'search', shape: 'matches', files, total, truncated: total > matches.length }
+      return { card: 'search', shape: 'matches', files, total, truncated }
     },
     execute: (args, exec) =>
       inHostTerms(async () => {
@@ -118,40 +127,55 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
           // Reading is allowed in every mode, and the host's own search is confined by none.
           { mode: 'danger-full-access', workspace: undefined },
         )
-        const ran = await collect(process, {
-          signal: exec.signal,
-          timeoutMs: TIMEOUT_MS,
-          maxBytes: MOST_BYTES,
-        })
-        if (ran.timedOut) {
-          throw new ToolCallError('the search took longer than a minute; narrow it', machine)
+        const complaint = new HeadAndTail(COMPLAINT_BYTES)
+        process.stderr.on('data', (chunk: Buffer) => complaint.push(chunk))
+        const found = query.content === undefined ? namesIn : matchesIn
+        const collected = found(process.stdout, limit, () => process.terminate())
+        const { exitCode, timedOut } = await runToEnd(process, { signal: exec.signal, timeoutMs: TIMEOUT_MS })
+        const { names, matches, more } = collected()
+        const said = complaint.take().text.trim()
+        if (timedOut) throw new ToolCallError('the search took longer than a minute; narrow it', machine)
+        // 0: found, 1: not found, 2: something could not be read, or ripgrep did not understand.
+        const understood = names.length + matches.length > 0 || said.includes('(os error')
+        if (!more && exitCode !== 0 && exitCode !== 1 && !(exitCode === 2 && understood)) {
+          throw new ToolCallError(`ripgrep failed: ${said}`, machine)
         }
-        if (ran.exitCode !== 0 && ran.exitCode !== 1) {
-          throw new ToolCallError(`ripgrep failed: ${ran.stderr.trim().slice(0, 2000)}`, machine)
-        }
-        const names = query.content === undefined ? namesOf(ran.stdout) : []
-        const matches = query.content === undefined ? [] : matchesOf(ran.stdout)
         return {
           place: shownPlace(place),
-          names: names.slice(0, limit),
-          matches: matches.slice(0, limit),
-          total: names.length + matches.length,
+          names,
+          matches,
+          more,
+          note: said === '' || more ? '' : `[not everything could be searched: ${said}]`,
         }
       }),
   })
 }
 
-function namesOf(output: string): string[] {
-  return output.split('\0').filter((name) => name !== '')
+interface Found {
+  readonly names: string[]
+  readonly matches: Match[]
+  readonly more: boolean
 }
 
-function matchesOf(output: string): Match[] {
-  return output.split('\n').flatMap((record) => {
-    // The first record may have lost its beginning when there was more than is kept.
-    if (!record.startsWith('{')) return []
-    const match = parseMatch(record)
-    return match === undefined ? [] : [{ ...match, text: boundedLine(match.text) }]
-  })
+function namesIn(output: Readable, most: number, enough: () => void): () => Found {
+  const parse = (name: string): string | undefined => nonEmpty(name)
+  const collected = firstRecords(output, { separator: 0, most, parse, enough })
+  return () => {
+    const { results, more } = collected()
+    return { names: [...results], matches: [], more }
+  }
+}
+
+function matchesIn(output: Readable, most: number, enough: () => void): () => Found {
+  const parse = (record: string, cut: boolean): Match | undefined => {
+    const match = parseMatch(record, cut)
+    return match === undefined ? undefined : { ...match, text: boundedLine(match.text) }
+  }
+  const collected = firstRecords(output, { separator: 10, most, parse, enough })
+  return () => {
+    const { results, more } = collected()
+    return { names: [], matches: [...results], more }
+  }
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -8,6 +8,9 @@ import { stripVTControlCharacters } from 'node:util'
 /** An escape sequence whose end has not come yet. */
 const UNFINISHED = /\u001b(?:\[[0-9;:?<=>!]*[ -/]*|[()*+#%]|\][^\u0007\u001b]*\u001b?)?$/
 
+/** Sequences with private parameters (`ESC [ > 4 ; 2 m`), which the library leaves half in the text. */
+const PRIVATE_SEQUENCE = /\u001b\[[<=>?!][0-?]*[ -/]*[@-~]/g
+
 export class TerminalText {
   readonly #decoder = new StringDecoder('utf8')
   readonly #most: number
@@ -49,7 +52,7 @@ export class TerminalText {
 
 /** What overwriting left of each line. */
 export function readable(raw: string): string {
-  return stripVTControlCharacters(raw)
+  return stripVTControlCharacters(raw.replace(PRIVATE_SEQUENCE, ''))
     .split('\n')
     .map((line) => withBackspaces(lastWritten(line)))
     .join('\n')

@@ -2,7 +2,7 @@
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { fencedPath } from '../core/sandbox-policy.ts'
 import { textBlock } from './bounded.ts'
-import { diffCard, diffsOf } from './cards.ts'
+import { DIFFS_SCHEMA, diffCard, diffsOf } from './cards.ts'
 import type { ToolDeps } from './deps.ts'
 import { observed, writeGuard } from './observed.ts'
 import { HOST_PARAMETER, PATH_PARAMETER } from './parameters.ts'
@@ -30,12 +30,11 @@ export function writeTool({ ctx, presence }: ToolDeps): ToolDefinition {
         properties: {
           place: { type: 'string', required: true },
           created: { type: 'boolean', required: true },
-          before: { required: true, oneOf: [{ type: 'string' }, { type: 'null' }] },
-          after: { type: 'string', required: true },
+          diffs: DIFFS_SCHEMA,
         },
       },
       render: (_args, value) => textBlock(`${value.created ? 'Created' : 'Replaced'} ${value.place}`),
-      presentationMeta: (_args, value) => ({ diffs: diffsOf(value) }),
+      presentationMeta: (_args, value) => ({ diffs: value.diffs }),
     },
     timeoutMs: 120_000,
     presentCall: (args) => ({
@@ -53,10 +52,11 @@ export function writeTool({ ctx, presence }: ToolDeps): ToolDefinition {
         const fenced = await fencedPath(presence, place, shown, policy, exec.signal)
         const path = await files.canonical(fenced, { signal: exec.signal, shown })
         const canonical = { machine: place.machine, path }
-        const guard = await writeGuard(ctx, presence, canonical, exec)
+        const guard = await writeGuard(ctx, canonical, exec)
         const outcome = await files.write({ path, shown }, args.content, guard, DIFF_LIMIT, exec.signal)
-        observed(ctx, presence, canonical, outcome.version, exec)
-        return { place: shown, created: outcome.created, before: outcome.before, after: outcome.after }
+        observed(ctx, canonical, outcome.version, exec)
+        const { before, after, created } = outcome
+        return { place: shown, created, diffs: diffsOf({ place: shown, before, after }) }
       })
     },
   })

@@ -113,6 +113,21 @@ describe('presence_terminal through several calls', () => {
     expect(await processes('^sleep 4723')).toBe('0')
   })
 
+  it('interrupts a program that goes on after it, by a signal and by the keys, confined or not', async () => {
+    for (const mode of ['workspace-write', 'danger-full-access'] as const) {
+      await permit(web, session, mode)
+      await terminal('start', { command: 'python3 -q', wait_for: '>>> ' })
+      await terminal('write', { text: 'import time; time.sleep(100)', quiet_ms: 300 })
+      expect(await terminal('signal', { wait_for: '>>> ' })).toContain('KeyboardInterrupt')
+      await terminal('write', { text: 'time.sleep(100)', quiet_ms: 300 })
+      expect(await terminal('write', { key: 'ctrl-c', wait_for: '>>> ' })).toContain('KeyboardInterrupt')
+      // Nothing could bring a stopped program back: it goes on.
+      await terminal('write', { key: 'ctrl-z', quiet_ms: 300 })
+      expect(await terminal('write', { text: 'print(6 * 7)', wait_for: '42' })).toContain('42')
+      expect(await terminal('write', { text: 'exit(5)' })).toContain('ended with exit code 5')
+    }
+  })
+
   it('waits for a marker that comes late, and hands over at the time-out what is there', async () => {
     await terminal('start', { command: 'sh' })
     const late = await terminal('write', { text: 'echo a; sleep 2; echo "rea""dy"', wait_for: 'ready\n' })

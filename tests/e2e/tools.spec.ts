@@ -183,17 +183,37 @@ describe('presence_search', () => {
     expect(await search({ content: 'needle' })).not.toContain('.hidden.py')
     const found = await search({ content: 'needle', name: '*.py' })
     expect(found).toContain('src/code.py:1: needle = 1')
-    expect(found).toContain(`src/${odd}:1: needle in an odd place`)
+    expect(found).toContain(`src/${odd}`.replace('\n', '\\n').replace('"', '\\"'))
     expect(found).not.toContain('hello.txt')
     expect(await search({ content: 'needle', ignore_case: true, path: 'src/code.py' })).toMatch(
       /:1: needle = 1\n.*:2: NEEDLE = 2/,
     )
     expect(await search({ name: '*.py' })).toContain('.hidden.py')
     expect(await search({ name: 'src/*.py', limit: 1 })).toContain(
-      '(1 more; narrow the search or raise limit)',
+      '(there are more than 1; narrow the search or raise limit)',
     )
     expect(await search({ content: 'not there at all' })).toContain('no match')
     expect(await search({ content: '-e', name: '*.txt' })).toContain('no match')
+  })
+
+  it('gives the first of many, in order, and stops there', async () => {
+    writeFileSync(
+      join(project, 'many.txt'),
+      Array.from({ length: 400_000 }, (_, at) => `hit line ${at}\n`).join(''),
+    )
+    const { text } = await one('search', { content: 'hit line', limit: 3 })
+    expect(text).toBe(
+      `demo:${project} (by ripgrep)\nmany.txt:1: hit line 0\nmany.txt:2: hit line 1\nmany.txt:3: hit line 2\n` +
+        '(there are more than 3; narrow the search or raise limit)',
+    )
+  })
+
+  it('finds what can be read beside what cannot, and says so', async () => {
+    const args = { path: '/proc/self', name: '{status,mem}' }
+    const { text } = await one('search', { content: '^Name:', ...args })
+    expect(text).toMatch(/\/proc\/self\/status:1: Name:|^status:1: Name:/m)
+    expect(text).toContain('[not everything could be searched: ')
+    expect((await one('search', { content: 'not there at all', ...args })).text).toContain('\nno match\n[not')
   })
 
   it('explains what it cannot do', async () => {
@@ -220,8 +240,8 @@ describe('presence_exec', () => {
       command: 'echo FIRST; head -c 100000000 /dev/zero | tr "\\0" x; echo; echo LAST',
     })
     expect(text.length).toBeLessThan(40_000)
-    expect(text).toContain('LAST')
-    expect(text).toContain('[output was longer')
+    expect(text).toMatch(/\nFIRST\n[\s\S]*bytes left out …\n[\s\S]*LAST\n/)
+    expect(text).toContain('send it to a file on demo and read that in parts')
   })
 
   it('ends on the machine when the turn is cancelled', async () => {

@@ -11,6 +11,7 @@ describe('what a terminal printed, as text', () => {
     ['a line that was written over', ' 10%\r 50%\r100%\r\ndone', '100%\ndone'],
     ['a line that a program only ended', 'kept\r\r\n', 'kept\n'],
     ['characters that were taken back', 'abd\bc\b\bxy', 'axy'],
+    ['sequences with private parameters', 'a\u001b[>4;2mb\u001b[?2004hc\u001b[=1c', 'abc'],
     ['bells and other control characters', 'a\u0007b\u0000c\td', 'abc\td'],
   ])('%s', (_what, raw, text) => {
     expect(readable(raw)).toBe(text)

@@ -38,8 +38,12 @@ export interface Match {
   readonly text: string
 }
 
-/** One line of `rg --json`; undefined for records that are no match. */
-export function parseMatch(record: string): Match | undefined {
+/**
+ * One line of `rg --json`; undefined for records that are no match.
+ * @param cut - the record's end is missing, because the matching line is too long to be kept.
+ */
+export function parseMatch(record: string, cut = false): Match | undefined {
+  if (cut) return parseCutMatch(record)
   const { type, data } = JSON.parse(record) as {
     type: string
     data: {
@@ -54,6 +58,13 @@ export function parseMatch(record: string): Match | undefined {
     line: data.line_number ?? 0,
     text: textOf(data.lines).replace(/\r?\n$/, ''),
   }
+}
+
+/** Path and text come first; the number of the line is lost with the end. */
+function parseCutMatch(record: string): Match | undefined {
+  const [, path] = /^\{"type":"match","data":\{"path":\{"text":("(?:[^"\\]|\\.)*")/.exec(record) ?? []
+  if (path === undefined) return undefined
+  return { path: JSON.parse(path) as string, line: 0, text: '(a line too long to show)' }
 }
 
 interface TextOrBytes {

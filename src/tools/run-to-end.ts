@@ -1,0 +1,32 @@
+/** Waiting for a command of a tool: the caller's signal and a time limit end it. What it prints is read elsewhere. */
+import type { RemoteProcess } from '../remote/process/remote-process.ts'
+
+export interface Ended {
+  readonly exitCode: number | null
+  readonly signal: string | null
+  /** The time was over and the command was ended. */
+  readonly timedOut: boolean
+}
+
+/** @throws what the process throws; the caller's abort ends it and is thrown. */
+export async function runToEnd(
+  process: RemoteProcess,
+  limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<Ended> {
+  let timedOut = false
+  const stop = (): void => process.terminate()
+  const timer = setTimeout(() => {
+    timedOut = true
+    stop()
+  }, limits.timeoutMs)
+  limits.signal.addEventListener('abort', stop, { once: true })
+  if (limits.signal.aborted) stop()
+  try {
+    const { exitCode, signal } = await process.done
+    limits.signal.throwIfAborted()
+    return { exitCode, signal, timedOut }
+  } finally {
+    clearTimeout(timer)
+    limits.signal.removeEventListener('abort', stop)
+  }
+}
