@@ -44,7 +44,7 @@ const LONGEST_NOISE = 1024 * 1024
 /** So much of it is shown to a person, in characters. */
 const SHOWN_NOISE = 60
 /** A server without a free channel is asked again for so long: it frees closed ones late. */
-const REFUSED_MS = 5000
+const REFUSED_MS = 2000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 250
 

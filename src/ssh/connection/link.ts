@@ -300,6 +300,12 @@ export class Link {
         )
         return { channel, settled: release }
       },
+    }).catch((error: unknown) => {
+      // The server counts a channel that froze as long as what froze in it lives, however often we close it.
+      if (before === undefined || this.commandsRunning > 0 || !isRefused(error)) throw error
+      this.#die('its SSH server gives no other channel for files after one froze', error)
+      this.end()
+      throw this.dead.reason
     })
     this.#sftp = channel
     return channel
@@ -361,4 +367,8 @@ export class Link {
     const whole = why === undefined ? reason : `${reason}; ${why}`
     this.#death.abort(new LinkLostError(whole, { machine: this.machine, cause }))
   }
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof ChannelError && error.code === 'refused'
 }
