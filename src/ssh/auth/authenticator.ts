@@ -252,7 +252,7 @@ export class Authenticator {
     const { alias: machine, user, auth } = this.#settings
     let password = auth.batchMode ? undefined : this.#passwords.known('password')
     if (password === undefined) {
-      if (this.#asked.password >= auth.passwordPrompts) return undefined
+      if (this.#asked.password >= auth.passwordPrompts || this.#servesAPrompt()) return undefined
       const retry = this.tried.includes('password')
       ;[password] = (await this.#texts({ kind: 'password', machine, user, retry })) ?? []
       if (password === undefined) return undefined
@@ -263,6 +263,15 @@ export class Authenticator {
     this.#offering('password', 'password')
     this.#decides.begin()
     return { type: 'password', username: user, password }
+  }
+
+  /** Whether what was typed may still be the answer to a prompt: that is found out before it is asked for again. */
+  #servesAPrompt(): boolean {
+    const { preferred, keyboardInteractive } = this.#settings.auth
+    const method = 'keyboard-interactive'
+    const possible =
+      keyboardInteractive && preferred.includes(method) && this.#accepted?.includes(method) === true
+    return possible && this.#passwords.known(method) !== undefined
   }
 
   #interactive(): KeyboardInteractiveAuthMethod | undefined {
