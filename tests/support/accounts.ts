@@ -71,7 +71,16 @@ export async function makeAccounts<Name extends string>(
 
 async function makeAccount(name: string, home: string, shell: string): Promise<Account> {
   // Locked accounts are refused without PAM; one without a usable password is not locked.
-  const facts = ['--no-user-group', '--no-create-home', '--home-dir', home, '--shell', shell, '--password', '*']
+  const facts = [
+    '--no-user-group',
+    '--no-create-home',
+    '--home-dir',
+    home,
+    '--shell',
+    shell,
+    '--password',
+    '*',
+  ]
   await change(['useradd', ...facts, name])
   const uid = Number((await run(['id', '-u', name])).stdout)
   const gid = Number((await run(['id', '-g', name])).stdout)

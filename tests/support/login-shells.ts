@@ -51,9 +51,11 @@ export async function startLoginShells<Name extends AccountName>(
   sshdConfig: readonly string[] = [],
 ): Promise<LoginShells<Name>> {
   const shells = wanted.map((name) => [name, name === 'busybox' ? ashOfBusybox() : program(name)] as const)
-  const { folder, of: accounts, remove } = await makeAccounts(
-    Object.fromEntries(shells) as Record<Name, string>,
-  )
+  const {
+    folder,
+    of: accounts,
+    remove,
+  } = await makeAccounts(Object.fromEntries(shells) as Record<Name, string>)
   const names = wanted.map((name) => accounts[name].name)
   const machineFolder = join(folder, 'machine')
   const server = await startOpenSsh({
@@ -88,7 +90,7 @@ export async function startLoginShells<Name extends AccountName>(
   }
 }
 
-/** Noise before everything else: colours, both streams, words like ours, and no end of line. */
+/** Noise before everything else: colours, both streams, words like ours, no end of line, and a trace of what follows. */
 export function makeNoisy(account: Account, shell: LoginShellName): void {
   const file = START_FILES[shell]
   if (file === null) {
@@ -107,11 +109,11 @@ function noise(shell: LoginShellName): string {
   const printf = `printf '\\033[31mWelcome\\033[0m\\nos=Plan9\\npresence-00-end\\nno end'`
   switch (shell) {
     case 'tcsh':
-      return `/usr/bin/${printf}\nsh -c 'echo warning >&2'\n`
+      return `/usr/bin/${printf}\nsh -c 'echo warning >&2'\nset echo\n`
     case 'fish':
-      return `${printf}\necho warning >&2\n`
+      return `${printf}\necho warning >&2\nset fish_trace 1\n`
     default:
-      return `${printf}\necho warning >&2\ntrap 'echo bye' EXIT\n`
+      return `${printf}\necho warning >&2\ntrap 'echo bye' EXIT\nset -x\n`
   }
 }
 

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 
 /** After the mark in a trace of our own command line (`set -x`, `set echo`), never after one that is printed. */
-const TRACED = new Set([0x20, 0x27])
+const TRACED = new Set([0x20, 0x27, 0x5c])
 
 /** What a login script can print before we stop looking for the mark, in bytes. */
 const LONGEST_NOISE = 1024 * 1024
