@@ -24,6 +24,7 @@ export class AuthReport {
   readonly #notes: string[]
   readonly #successes: string[] = []
   readonly #unanswered = new Set<string>()
+  readonly #unsigned = new Set<Identity>()
   #offered = 'none'
 
   constructor(settings: MachineSettings, notes: readonly string[]) {
@@ -62,14 +63,15 @@ export class AuthReport {
   }
 
   /** The library went on without sending it. */
-  notOffered({ label, publicKey }: Identity): void {
-    if (publicKey?.type === 'ssh-rsa') {
-      this.note(`${label}: no signature algorithm for RSA keys in common with the server`)
+  notOffered(identity: Identity): void {
+    if (identity.publicKey?.type === 'ssh-rsa' && !this.#unsigned.has(identity)) {
+      this.note(`${identity.label}: no signature algorithm for RSA keys in common with the server`)
     }
   }
 
-  unsigned({ label }: Identity, error: unknown): void {
-    this.note(`${label}: ${messageOf(error)}`)
+  unsigned(identity: Identity, error: unknown): void {
+    this.#unsigned.add(identity)
+    this.note(`${identity.label}: ${messageOf(error)}`)
   }
 
   unanswered(question: Asked): void {

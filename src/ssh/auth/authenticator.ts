@@ -3,22 +3,18 @@
  * server still accepts. Owns the list of what was tried, for the error when nothing worked.
  */
 import type { AnyAuthMethod, Client, KeyboardInteractiveAuthMethod, ParsedKey, Prompt } from 'ssh2'
-import { messageOf } from '../../base/failure.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import type { ConnectError } from '../errors.ts'
-import type { Answer, Question } from '../questions.ts'
 import { AuthReport } from './auth-report.ts'
 import type { EncryptedFile, Identities, Identity, PrivateHalf } from './identities.ts'
-import { UnusableKeyError } from './key-file.ts'
 import { closeGaps, type Refusal } from './library-gaps.ts'
 import { needsWholeSignature, offerKey } from './offered-key.ts'
 import { Passwords, asksForPassword } from './passwords.ts'
+import { Person, type Ask } from './person.ts'
 import type { Secrets } from './secrets.ts'
 import { ServerDecides, type StandStill } from './server-decides.ts'
 import { SigningError, signWith } from './sign.ts'
-
-/** Asks a person with the attempt's clock stopped. */
-export type Ask = (question: Question) => Promise<Answer>
+import { unlock } from './unlock.ts'
 
 export interface AuthenticatorOptions {
   readonly settings: MachineSettings
@@ -40,7 +36,7 @@ interface Offer {
 export class Authenticator {
   readonly #settings: MachineSettings
   readonly #secrets: Secrets
-  readonly #ask: Ask
+  readonly #person: Person
   readonly #standStill: StandStill
   readonly #decides: ServerDecides
   readonly #passwords: Passwords
@@ -51,19 +47,23 @@ export class Authenticator {
   #offered: Offer | undefined
   /** What the server said last, heard where the library does not pass it on. */
   #heard: Refusal | undefined
-  #anyKeyPossible = false
+  #gapsClosed = false
   #fail: (error: ConnectError) => void = () => undefined
   #asked = { password: 0, 'keyboard-interactive': 0 }
+  /** Whether the server has asked anything since the last offer. */
+  #prompted = false
+  /** It refuses without having asked, and would for ever. */
+  #interactiveIsVain = false
   #secretsWithheld = false
 
   constructor({ settings, identities, secrets, ask, standStill }: AuthenticatorOptions) {
     this.#settings = settings
     this.#secrets = secrets
-    this.#ask = ask
     this.#standStill = standStill
     this.#decides = new ServerDecides(standStill)
     this.#passwords = new Passwords(settings.alias, settings.user, secrets)
     this.#report = new AuthReport(settings, identities.notes)
+    this.#person = new Person(ask, settings, this.#report)
     this.#keys = identities.offers
   }
 
@@ -83,7 +83,7 @@ export class Authenticator {
    */
   attach(client: Client, fail: (error: ConnectError) => void): void {
     this.#fail = fail
-    this.#anyKeyPossible = closeGaps(client, (refusal) => (this.#heard = refusal))
+    this.#gapsClosed = closeGaps(client, (refusal) => (this.#heard = refusal))
     client.once('close', () => this.#decides.end())
     client.on('change password', () => fail(this.#report.passwordExpired()))
   }
@@ -95,7 +95,7 @@ export class Authenticator {
    */
   async next(accepted: readonly string[] | undefined, partial: boolean): Promise<AnyAuthMethod> {
     this.#decides.end()
-    this.#hear(this.#heard ?? (accepted === undefined ? undefined : { accepted, partial }))
+    this.#hear(this.#gapsClosed ? this.#heard : this.#toldByTheLibrary(accepted, partial))
     const takes = (method: string): boolean => this.#accepted === undefined || this.#accepted.includes(method)
     for (const method of this.#settings.auth.preferred) {
       if (!takes(method)) continue
@@ -127,6 +127,13 @@ export class Authenticator {
     return this.#report.cutOff(cause)
   }
 
+  /** It repeats the last news but one after a key of an agent, which then cannot be known to have been accepted. */
+  #toldByTheLibrary(accepted: readonly string[] | undefined, partial: boolean): Refusal | undefined {
+    const half = this.#offered?.identity?.privateHalf.kind
+    const own = half === undefined || half === 'file'
+    return accepted === undefined ? undefined : { accepted, partial: partial && own }
+  }
+
   #hear(refusal: Refusal | undefined): void {
     const offered = this.#offered
     this.#heard = undefined
@@ -136,6 +143,7 @@ export class Authenticator {
       return
     }
     this.#accepted = refusal.accepted
+    if (offered?.method === 'keyboard-interactive' && !this.#prompted) this.#interactiveIsVain = true
     if (offered === undefined) return
     this.#passwords.judged(refusal.partial ? 'accepted' : 'refused')
     if (refusal.partial) {
@@ -189,7 +197,7 @@ export class Authenticator {
       const key = privateHalf.kind === 'encrypted-file' ? await this.#unlock(privateHalf.file) : undefined
       return key === undefined ? undefined : { type: 'publickey', username, key }
     }
-    if (needsWholeSignature(publicKey) && !this.#anyKeyPossible) {
+    if (needsWholeSignature(publicKey) && !this.#gapsClosed) {
       this.#report.note(
         `${label}: keys of the type ${publicKey.type} cannot be used with this version of the SSH library`,
       )
@@ -224,28 +232,7 @@ export class Authenticator {
   }
 
   #unlock(file: EncryptedFile): Promise<ParsedKey | undefined> {
-    return this.#standStill(() =>
-      this.#secrets.unlocked(file.path, file.digest, () => this.#askToUnlock(file)),
-    )
-  }
-
-  async #askToUnlock(file: EncryptedFile): Promise<ParsedKey | undefined> {
-    const { alias: machine, auth } = this.#settings
-    for (let attempt = 0; attempt < auth.passwordPrompts; attempt += 1) {
-      const question = { kind: 'passphrase', machine, keyFile: file.path, retry: attempt > 0 } as const
-      const [passphrase] = (await this.#texts(question)) ?? []
-      if (passphrase === undefined || passphrase === '') break
-      try {
-        const key = await file.unlock(passphrase)
-        if (key !== undefined) return key
-      } catch (error) {
-        if (!(error instanceof UnusableKeyError)) throw error
-        this.#report.note(`key file ${file.path}: ${messageOf(error)}`)
-        return undefined
-      }
-    }
-    this.#report.note(`key file ${file.path} is encrypted and was not unlocked (load it with ssh-add)`)
-    return undefined
+    return this.#standStill(() => unlock(file, this.#settings, this.#person, this.#secrets, this.#report))
   }
 
   async #password(): Promise<AnyAuthMethod | undefined> {
@@ -254,7 +241,7 @@ export class Authenticator {
     if (password === undefined) {
       if (this.#asked.password >= auth.passwordPrompts || this.#servesAPrompt()) return undefined
       const retry = this.tried.includes('password')
-      ;[password] = (await this.#texts({ kind: 'password', machine, user, retry })) ?? []
+      ;[password] = (await this.#person.texts({ kind: 'password', machine, user, retry })) ?? []
       if (password === undefined) return undefined
       this.#asked.password += 1
       this.#passwords.typed(password)
@@ -280,9 +267,11 @@ export class Authenticator {
       this.#report.unanswered({ kind: 'keyboard-interactive' })
       return undefined
     }
-    if (this.#asked['keyboard-interactive'] >= auth.passwordPrompts) return undefined
+    if (this.#interactiveIsVain || this.#asked['keyboard-interactive'] >= auth.passwordPrompts)
+      return undefined
     const retry = this.tried.includes('keyboard-interactive')
     let asked = false
+    this.#prompted = false
     this.#offering('keyboard-interactive', 'keyboard-interactive')
     this.#decides.begin()
     return {
@@ -290,6 +279,7 @@ export class Authenticator {
       username: user,
       prompt: (name, instructions, _language, prompts, finish) => {
         this.#decides.end()
+        this.#prompted = true
         const count = (): void => {
           if (!asked) this.#asked['keyboard-interactive'] += 1
           asked = true
@@ -319,30 +309,16 @@ export class Authenticator {
     if (known === undefined) {
       count()
       const kind = 'keyboard-interactive'
-      texts = await this.#texts({ kind, machine, user, name, instructions, prompts: asked, retry })
+      texts = await this.#person.texts({ kind, machine, user, name, instructions, prompts: asked, retry })
     } else {
       texts = [known]
     }
     const [only] = texts ?? []
     if (password && only !== undefined) this.#passwords.sending(only, 'keyboard-interactive')
-    return texts?.length === prompts.length ? texts : undefined
-  }
-
-  /** The answer of a person in words, or undefined when there is none. */
-  async #texts(question: Question): Promise<readonly string[] | undefined> {
-    const answer: Answer = this.#settings.auth.batchMode ? { kind: 'nobody' } : await this.#ask(question)
-    switch (answer.kind) {
-      case 'text':
-        return [answer.text]
-      case 'texts':
-        return answer.texts
-      case 'nobody':
-        this.#report.unanswered(question)
-        return undefined
-      case 'yes':
-      case 'no':
-        return undefined
+    if (texts !== undefined && texts.length !== prompts.length) {
+      throw new Error(`${texts.length} answers came for ${prompts.length} prompts`)
     }
+    return texts
   }
 
   #offering(method: Method, what: string, identity?: Identity): void {

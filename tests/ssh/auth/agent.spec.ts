@@ -83,6 +83,27 @@ describe('an agent', () => {
     )
   })
 
+  it('that refuses to sign is not taken for a proof, although another key was accepted before', async () => {
+    const [first, second] = ['proof-1', 'proof-2'].map((name) => makeKey(bench.folder, name))
+    if (first === undefined || second === undefined) throw new Error('two keys were made')
+    writeFileSync(bench.path('proofs'), `${publicLine(first)}\n${publicLine(second)}\n`)
+    const strict = await bench.sshd([
+      'AuthenticationMethods publickey,publickey',
+      `AuthorizedKeysFile ${bench.path('proofs')}`,
+    ])
+    const blob = Buffer.from(publicLine(second).split(' ')[1] ?? '', 'base64')
+    const list = Buffer.concat([Buffer.from([12, 0, 0, 0, 1]), field(blob), field('mine')])
+    const refusing = bench.keep(
+      await startFalseAgent(bench.path('refusing-2'), ([type]) =>
+        field(type === 11 ? list : Buffer.from([5])),
+      ),
+    )
+    const auth = { identityFiles: [first], identitiesOnly: false }
+    const { message } = await bench.failure(strict, { auth, env: refusing.env })
+    expect(message).toContain(`accepted, but not enough: publickey ${first};`)
+    expect(message).toContain('mine (agent): it refused to sign')
+  })
+
   it('signs with RSA keys by SHA-2, and with ECDSA keys', async () => {
     const own = bench.keep(await startAgent(bench.path('kinds')))
     for (const type of ['rsa', 'ecdsa']) {

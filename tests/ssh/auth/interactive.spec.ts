@@ -206,6 +206,13 @@ describe('keyboard-interactive', () => {
     expect(heard).toEqual([])
   })
 
+  it('is tried once and not for ever when the server refuses it without asking anything', async () => {
+    const { machine, methods } = await floor(() => (context) => context.reject(['keyboard-interactive']))
+    const failure = await bench.failure(machine, attempt(machine))
+    expect(failure.code).toBe('auth-failed')
+    expect(methods).toEqual(['none', 'keyboard-interactive'])
+  })
+
   it('that a person declines is a refusal, not a lack of people', async () => {
     const { machine } = await floor(ask([CODE], (_answers, context) => context.accept()))
     const failure = await bench.failure(machine, attempt(machine, { answer: () => ({ kind: 'no' }) }))
