@@ -39,7 +39,10 @@ interface PackedManifest {
 export async function readBundle(file: string): Promise<Bundle> {
   const bytes = await readFile(file).catch((cause: unknown) => {
     if (codeOf(cause) === 'ENOENT') throw new InstallError('no-tarball', `There is no ${file}.`, { cause })
-    throw cause
+    const what = cause instanceof Error ? cause.message : String(cause)
+    throw new InstallError('bad-tarball', `${file} cannot be read as a tarball of ${PACKAGE}: ${what}.`, {
+      cause,
+    })
   })
   try {
     return checked(gunzipSync(bytes))

@@ -16,6 +16,7 @@ export interface Strings {
 
   readonly machines: string
   readonly machinesHint: string
+  readonly badEntry: (problem: string) => string
   readonly noMachines: string
   readonly noMachinesHint: string
   readonly filterMachines: string
@@ -88,7 +89,8 @@ const en: Strings = {
   staleList: 'DSH does not answer, so this may no longer be true.',
 
   machines: 'Machines',
-  machinesHint: 'From your SSH configuration. Nothing is installed on them.',
+  machinesHint: 'From your SSH configuration and machines.yml. Nothing is installed on them.',
+  badEntry: (problem) => `Its entry in machines.yml is wrong: ${problem}`,
   noMachines: 'No machines yet',
   noMachinesHint: 'Add a Host with a plain name to ~/.ssh/config; it appears here by itself.',
   filterMachines: 'Filter machines',
@@ -207,7 +209,8 @@ const zh: Strings = {
   staleList: 'DSH 没有响应，以下内容可能已过时。',
 
   machines: '机器',
-  machinesHint: '来自你的 SSH 配置。不会在这些机器上安装任何东西。',
+  machinesHint: '来自你的 SSH 配置和 machines.yml。不会在这些机器上安装任何东西。',
+  badEntry: (problem) => `machines.yml 中它的条目有误：${problem}`,
   noMachines: '还没有机器',
   noMachinesHint: '在 ~/.ssh/config 中添加一个具名的 Host，它会自动出现在这里。',
   filterMachines: '筛选机器',

@@ -21,12 +21,16 @@ export interface KnownMachine {
   readonly source: 'config' | 'panel'
   /** The person's switch that lets confined commands run unconfined there. */
   readonly unconfined: boolean
+  /** What is wrong with its entry in `machines.yml`; nothing can be done there before it is mended. */
+  readonly problem?: string
 }
 
 interface Snapshot {
   readonly machines: ReadonlyMap<string, KnownMachine>
   readonly entries: ReadonlyMap<string, MachineEntry>
   readonly warnings: readonly string[]
+  /** Why `machines.yml` as a whole could not be read. */
+  readonly unreadable: string | undefined
   readonly files: readonly string[]
   readonly stamp: string
 }
@@ -64,7 +68,7 @@ export class Machines {
 
   /** @throws ConnectError `unknown-machine`, `bad-config`, `unsupported`. */
   async settings(name: string, signal: AbortSignal): Promise<MachineSettings> {
-    if (!this.isMachine(name)) throw unknownMachine(name)
+    this.#requireUsable(name)
     const entry = this.#snapshot.entries.get(name)
     if (entry === undefined) return resolveSettings(name, this.#sources, signal)
     const alias = aliasOf(name, entry)
@@ -86,12 +90,33 @@ export class Machines {
    * @throws ConnectError `unknown-machine`, `bad-config`.
    */
   async preview(name: string): Promise<MachineSettings> {
-    if (!this.isMachine(name)) throw unknownMachine(name)
+    this.#requireUsable(name)
     const entry = this.#snapshot.entries.get(name)
     if (entry === undefined) return previewSettings(name, this.#sources)
     const alias = aliasOf(name, entry)
     const base = alias === undefined ? undefined : await previewSettings(alias, this.#sources)
     return settingsOfEntry(name, entry, base, localUser())
+  }
+
+  /** The error for a name that is no machine, with what may be the reason. */
+  unknown(name: string): ConnectError {
+    const { unreadable } = this.#fresh()
+    const perhaps = unreadable === undefined ? '' : ` (which could not be read: ${unreadable})`
+    return new ConnectError(
+      `no such machine: it is neither an alias of your SSH configuration nor in machines.yml${perhaps}`,
+      'unknown-machine',
+      { machine: name, stage: 'config' },
+    )
+  }
+
+  #requireUsable(name: string): void {
+    const known = this.get(name)
+    if (known === undefined) throw this.unknown(name)
+    if (known.problem === undefined) return
+    throw new ConnectError(`its entry in ${this.#file} is wrong: ${known.problem}`, 'bad-config', {
+      machine: name,
+      stage: 'config',
+    })
   }
 
   #fresh(atOnce = false): Snapshot {
@@ -107,14 +132,19 @@ export class Machines {
     const files = [...aliases.files, this.#file]
     const stamp = stampOf(files)
     const warnings = [...aliases.warnings]
-    const entries = readEntries(this.#file, warnings)
+    const { entries, problems, unreadable } = readEntries(this.#file)
+    for (const problem of problems.values()) warnings.push(`${this.#file}: ${problem}`)
+    if (unreadable !== undefined) warnings.push(`${this.#file}: ${unreadable}`)
     const machines = new Map<string, KnownMachine>()
     for (const name of aliases.aliases) machines.set(name, { name, source: 'config', unconfined: false })
+    const sourceOf = (name: string): KnownMachine['source'] => machines.get(name)?.source ?? 'panel'
     for (const [name, entry] of entries) {
-      const known = machines.get(name)
-      machines.set(name, { name, source: known?.source ?? 'panel', unconfined: entry.unconfined })
+      machines.set(name, { name, source: sourceOf(name), unconfined: entry.unconfined })
     }
-    return { machines, entries, warnings, files, stamp }
+    for (const [name, problem] of problems) {
+      machines.set(name, { name, source: sourceOf(name), unconfined: false, problem })
+    }
+    return { machines, entries, warnings, unreadable, files, stamp }
   }
 }
 
@@ -127,37 +157,35 @@ function localUser(): { readonly home: string; readonly user: string } {
   return { home: homedir(), user: userInfo().username }
 }
 
-export function unknownMachine(name: string): ConnectError {
-  return new ConnectError(
-    'no such machine: it is neither an alias of your SSH configuration nor in machines.yml',
-    'unknown-machine',
-    { machine: name, stage: 'config' },
-  )
+interface Entries {
+  readonly entries: ReadonlyMap<string, MachineEntry>
+  /** What is wrong with an entry, by its name. */
+  readonly problems: ReadonlyMap<string, string>
+  readonly unreadable: string | undefined
 }
 
-function readEntries(file: string, warnings: string[]): Map<string, MachineEntry> {
+function readEntries(file: string): Entries {
   const entries = new Map<string, MachineEntry>()
-  let text: string
+  const problems = new Map<string, string>()
+  let document: unknown
   try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    if (systemCode(error) !== 'ENOENT') warnings.push(`${file}: ${messageOf(error)}`)
-    return entries
-  }
-  try {
-    const document: unknown = parse(text)
-    if (document === null || document === undefined) return entries
-    if (typeof document !== 'object' || Array.isArray(document))
+    document = parse(readFileSync(file, 'utf8'))
+    if (
+      document !== null &&
+      document !== undefined &&
+      (typeof document !== 'object' || Array.isArray(document))
+    )
       throw new Error('a map of machine names is expected')
-    for (const [name, value] of Object.entries(document)) {
-      const entry = parseMachineEntry(name, value)
-      if (typeof entry === 'string') warnings.push(`${file}: ${entry}`)
-      else entries.set(name, entry)
-    }
   } catch (error) {
-    warnings.push(`${file}: ${messageOf(error)}`)
+    const unreadable = systemCode(error) === 'ENOENT' ? undefined : messageOf(error)
+    return { entries, problems, unreadable }
   }
-  return entries
+  for (const [name, value] of Object.entries(document ?? {})) {
+    const entry = parseMachineEntry(name, value)
+    if (typeof entry === 'string') problems.set(name, entry)
+    else entries.set(name, entry)
+  }
+  return { entries, problems, unreadable: undefined }
 }
 
 function stampOf(files: readonly string[]): string {

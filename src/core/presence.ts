@@ -20,7 +20,7 @@ import { defaultSources } from '../ssh/config/sources.ts'
 import { ConnectionPool } from '../ssh/connection/pool.ts'
 import { NOBODY } from '../ssh/questions.ts'
 import { followSessions } from './current-session.ts'
-import { Machines, unknownMachine } from './machines.ts'
+import { Machines } from './machines.ts'
 
 /** The services of the host that have to be ours before a session on a machine acts on that machine. */
 export const SEAMS = ['fs', 'subprocess', 'sandbox'] as const
@@ -80,7 +80,7 @@ export class Presence {
   }
 
   #opened(name: string): { readonly machine: Machine; readonly files: RemoteFiles } {
-    if (!this.machines.isMachine(name)) throw unknownMachine(name)
+    if (!this.machines.isMachine(name)) throw this.machines.unknown(name)
     const existing = this.#open.get(name)
     if (existing !== undefined) return existing
     const machine = new Machine(this.#pool.connection(name))

@@ -11,6 +11,7 @@ const CODES: Readonly<Record<FileErrorCode, FsErrorCode>> = {
   'not-text': 'FS_NOT_TEXT',
   'too-large': 'FS_TOO_LARGE',
   'permission-denied': 'FS_PERMISSION_DENIED',
+  'bad-name': 'FS_IO_ERROR',
   stale: 'FS_STALE_VERSION',
   exists: 'FS_NOT_OBSERVED',
   'ambiguous-edit': 'FS_AMBIGUOUS_EDIT',

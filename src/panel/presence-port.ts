@@ -113,6 +113,7 @@ function machineView(presence: Presence, known: KnownMachine): MachineView {
     name: known.name,
     source: known.source,
     state: stateView(machine.connection.state),
+    ...(known.problem === undefined ? {} : { problem: known.problem }),
     ...(facts === undefined ? {} : { facts }),
   }
 }
@@ -153,6 +154,8 @@ async function inPlaceTerms<T>(place: Place, operation: () => Promise<T>): Promi
         throw new PlaceError(error.message, 'not-a-directory', details)
       case 'not-regular':
         throw new PlaceError(error.message, 'not-a-file', details)
+      case 'bad-name':
+        throw new PlaceError(error.message, 'bad-path', details)
       case 'permission-denied':
         throw new PlaceError(error.message, 'permission-denied', details)
       default:

@@ -24,14 +24,17 @@ export class PlaceError extends PresenceError {
   }
 }
 
-/** A path under the mounts of a machine that is not known (any more). */
+/** A path under the mounts of a machine that is not known (any more), or the mounts folder itself. */
 export class StrayPathError extends PresenceError {
+  /** `machine` is empty for the mounts folder itself. */
   constructor(path: string, machine: string) {
     super(
-      `"${path}" belongs to the machine "${machine}", which is not known: it is neither an alias of your SSH ` +
-        'configuration nor in machines.yml. Nothing was looked up locally instead',
+      machine === ''
+        ? `"${path}" stands for all machines and is a folder of none: open a session in a folder of one`
+        : `"${path}" belongs to the machine "${machine}", which is not known: it is neither an alias of your SSH ` +
+            'configuration nor in machines.yml. Nothing was looked up locally instead',
       'refused',
-      { machine },
+      machine === '' ? {} : { machine },
     )
   }
 }

@@ -6,8 +6,8 @@
 import type { Context } from '@deepseek-ai/cordis'
 import { SandboxUnavailableError, type ConfinedArgv, type SandboxPolicy } from '@deepseek-ai/dsh-sandbox'
 import { LocalSandboxProvider, type Config } from '@deepseek-ai/dsh-sandbox-local'
-import { messageOf } from '../base/failure.ts'
 import { sharePresence, type Presence } from '../core/presence.ts'
+import { StrayPathError } from '../places/errors.ts'
 import type { Place } from '../places/place.ts'
 import { confinementOf, waysOut } from '../remote/confine.ts'
 import { markConfined } from './confined-argv.ts'
@@ -35,8 +35,10 @@ export default class PresenceSandbox extends LocalSandboxProvider {
     policy: SandboxPolicy,
     ...later: LaterConfineArguments
   ): ConfinedArgv {
-    const place = this.presencePlace(policy)
-    if (place === undefined) return (super.confine as HostConfine).call(this, argv, policy, ...later)
+    const world = this.presenceWorld(policy)
+    if (world === undefined) return (super.confine as HostConfine).call(this, argv, policy, ...later)
+    if (world.place === undefined) return this.presenceStray(argv, policy, world.machine)
+    const { place } = world
     const machine = this.presence.machine(place.machine)
     const unconfined = this.presence.machines.get(place.machine)?.unconfined === true
     const session = machine.current
@@ -59,11 +61,26 @@ export default class PresenceSandbox extends LocalSandboxProvider {
     }
   }
 
-  private presencePlace(policy: SandboxPolicy): Place | undefined {
+  private presenceWorld(policy: SandboxPolicy): { place: Place | undefined; machine: string } | undefined {
     try {
-      return this.presence.mounts.placeOf(policy.workspaceRoot)
+      const place = this.presence.mounts.placeOf(policy.workspaceRoot)
+      return place === undefined ? undefined : { place, machine: place.machine }
     } catch (error) {
-      throw new SandboxUnavailableError(policy.mode, messageOf(error))
+      if (!(error instanceof StrayPathError)) throw error
+      return { place: undefined, machine: error.machine ?? '' }
+    }
+  }
+
+  /**
+   * The workspace is of a machine that is not known any more. The command is marked for it, so that it can
+   * run nowhere, and its start says what is wrong: here there would only be talk of missing sandboxes.
+   */
+  private presenceStray(argv: readonly string[], policy: SandboxPolicy, machine: string): ConfinedArgv {
+    return {
+      argv: markConfined({ machine, policy: { mode: policy.mode, root: undefined }, argv }),
+      enforcement: 'partial',
+      denialSignatures: [],
+      runnerFailureRules: [],
     }
   }
 }

@@ -6,6 +6,7 @@ import { basename, dirname, isAbsolute, resolve } from 'node:path'
 import { joinRemote, parseRemotePath, type RemotePath } from '../base/remote-path.ts'
 import { currentSession, type CurrentSession } from '../core/current-session.ts'
 import type { Presence } from '../core/presence.ts'
+import { StrayPathError } from '../places/errors.ts'
 import type { Place } from '../places/place.ts'
 
 export type World =
@@ -49,6 +50,8 @@ export function worldOf(presence: Presence, path: string, cwd: string | undefine
 export function worldOfFolder(presence: Presence, folder: string): Place | undefined {
   const place = presence.mounts.placeOf(folder)
   if (place !== undefined) return place
+  // A process there would act on this computer, in what stands for the machines.
+  if (isUnderMounts(presence, folder)) throw new StrayPathError(folder, '')
   const session = currentSession()
   const home = session?.cwd === undefined ? undefined : presence.mounts.placeOf(session.cwd)
   if (session?.cwd === undefined || home === undefined) return undefined

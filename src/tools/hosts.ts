@@ -1,11 +1,11 @@
 /** `presence_hosts`: the machines there are, what is known of each, and whether one answers. */
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { messageOf } from '../base/failure.ts'
-import { unknownMachine, type KnownMachine } from '../core/machines.ts'
+import type { KnownMachine } from '../core/machines.ts'
 import type { Presence } from '../core/presence.ts'
 import { inHostTerms } from '../host/errors.ts'
 import { confinementOf } from '../remote/confine.ts'
-import { textBlock } from './bounded.ts'
+import { shownName, textBlock } from './bounded.ts'
 import type { ToolDeps } from './deps.ts'
 
 const CONNECT_MS = 60_000
@@ -44,7 +44,7 @@ export function hostsTool({ presence }: ToolDeps): ToolDefinition {
           }
         }
         const known = presence.machines.get(args.host)
-        if (known === undefined) throw unknownMachine(args.host)
+        if (known === undefined) throw presence.machines.unknown(args.host)
         await presence.machine(args.host).session(exec.signal)
         return { text: `${await summary(presence, known)}\n${facts(presence, known)}` }
       }),
@@ -61,7 +61,7 @@ async function summary(presence: Presence, known: KnownMachine): Promise<string>
         : state.kind
   const folders = presence.workspaces.list().filter((record) => record.machine === known.name)
   const workspaces =
-    folders.length === 0 ? '' : `; workspaces: ${folders.map((record) => record.path).join(', ')}`
+    folders.length === 0 ? '' : `; workspaces: ${folders.map((record) => shownName(record.path)).join(', ')}`
   return `${known.name}: ${await address(presence, known.name)}; ${told}${workspaces}`
 }
 

@@ -1,5 +1,5 @@
 /** One terminal of an agent between its calls: what is unread, and waiting for more. */
-import { messageOf } from '../base/failure.ts'
+import { CancelledError, messageOf } from '../base/failure.ts'
 import type { Place } from '../places/place.ts'
 import type { SandboxMode } from '@deepseek-ai/dsh-sandbox'
 import type { RemoteTerminal } from '../remote/process/terminal.ts'
@@ -8,6 +8,9 @@ import { TerminalText } from './terminal-text.ts'
 
 /** Characters kept for a terminal that nobody reads. */
 const UNREAD_CHARACTERS = 256 * 1024
+/** No more bytes than this are taken in a span: a program that floods its terminal has to wait, as at a real one. */
+const MOST_BYTES = 512 * 1024
+const SPAN_MS = 100
 
 export interface ReadUntil {
   /** Stop as soon as this text has come. */
@@ -32,6 +35,8 @@ export class NamedTerminal {
   readonly #keys = new CursorKeyMode()
   readonly #heard = new Set<() => void>()
   #end: string | undefined
+  #spanBegan = 0
+  #bytesInSpan = 0
 
   constructor(name: string, place: Place, command: string, mode: SandboxMode, remote: RemoteTerminal) {
     this.name = name
@@ -43,6 +48,7 @@ export class NamedTerminal {
       this.#text.push(chunk)
       this.#keys.push(chunk)
       this.#wake()
+      this.#slow(chunk.length)
     })
     remote.done.then(
       ({ exitCode, signal }) =>
@@ -63,7 +69,7 @@ export class NamedTerminal {
 
   /**
    * What came since the last read, waiting for more as told.
-   * @throws the signal's reason when the caller gives up; nothing that came is lost then.
+   * @throws CancelledError when the caller gives up; nothing that came is lost then.
    */
   async read(
     until: ReadUntil,
@@ -84,7 +90,8 @@ export class NamedTerminal {
         act()
       }
       const stop = (why: ReadEnd): void => settle(() => resolve(why))
-      const abandon = (): void => settle(() => reject(signal.reason as Error))
+      const abandon = (): void =>
+        settle(() => reject(new CancelledError('waiting for the terminal', signal.reason)))
       const look = (): void => {
         if (until.marker !== undefined && this.#text.peek().includes(until.marker)) return stop('marker')
         if (this.#end !== undefined) return stop('ended')
@@ -98,6 +105,19 @@ export class NamedTerminal {
       this.#heard.add(look)
       look()
     })
+  }
+
+  #slow(bytes: number): void {
+    const now = performance.now()
+    if (now - this.#spanBegan > SPAN_MS) {
+      this.#spanBegan = now
+      this.#bytesInSpan = 0
+    }
+    this.#bytesInSpan += bytes
+    if (this.#bytesInSpan < MOST_BYTES) return
+    const { output } = this.remote
+    output.pause()
+    setTimeout(() => output.resume(), this.#spanBegan + SPAN_MS - now).unref()
   }
 
   #finish(end: string): void {

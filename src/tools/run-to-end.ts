@@ -1,4 +1,5 @@
 /** Waiting for a command of a tool: the caller's signal and a time limit end it. What it prints is read elsewhere. */
+import { CancelledError } from '../base/failure.ts'
 import type { RemoteProcess } from '../remote/process/remote-process.ts'
 
 export interface Ended {
@@ -8,7 +9,7 @@ export interface Ended {
   readonly timedOut: boolean
 }
 
-/** @throws what the process throws; the caller's abort ends it and is thrown. */
+/** @throws what the process throws; CancelledError once the caller's abort has ended it. */
 export async function runToEnd(
   process: RemoteProcess,
   limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
@@ -23,7 +24,7 @@ export async function runToEnd(
   if (limits.signal.aborted) stop()
   try {
     const { exitCode, signal } = await process.done
-    limits.signal.throwIfAborted()
+    if (limits.signal.aborted) throw new CancelledError('the command', limits.signal.reason)
     return { exitCode, signal, timedOut }
   } finally {
     clearTimeout(timer)

@@ -113,6 +113,9 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
         const stat = await presence.files(machine).stat({ path: place.path, shown: shownPlace(place) }, exec)
         if (stat === undefined)
           throw new PlaceError(`${place.path} does not exist there`, 'not-found', { machine })
+        if (stat.type !== 'directory' && nonEmpty(args.name) !== undefined) {
+          throw new ToolCallError('path is a file: leave name out, or give a folder', machine)
+        }
         const query = {
           content: nonEmpty(args.content),
           name: nonEmpty(args.name),

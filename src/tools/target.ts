@@ -5,7 +5,6 @@
 import type { ToolRunContext } from '@deepseek-ai/dsh-tools'
 import { InvalidRemotePathError, joinRemote, parseRemotePath, type RemotePath } from '../base/remote-path.ts'
 import type { Presence } from '../core/presence.ts'
-import { unknownMachine } from '../core/machines.ts'
 import { placeTitle, type Place } from '../places/place.ts'
 import { PlaceError } from '../places/errors.ts'
 
@@ -36,7 +35,7 @@ export function baseOf(
     if (place === undefined) throw noMachine(presence)
     return { machine: place.machine, folder: place.path }
   }
-  if (!presence.machines.isMachine(host)) throw unknownMachine(host)
+  if (!presence.machines.isMachine(host)) throw presence.machines.unknown(host)
   if (session?.machine === host) return { machine: host, folder: session.path }
   return { machine: host, folder: current?.machine === host ? current.path : undefined }
 }

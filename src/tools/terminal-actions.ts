@@ -1,6 +1,7 @@
 /** What `presence_terminal` does, one function an action. */
 import { WIDER_MODES } from '@deepseek-ai/dsh-sandbox'
 import type { ToolRunContext } from '@deepseek-ai/dsh-tools'
+import { pause } from '../base/race.ts'
 import { openTerminal } from '../core/commands.ts'
 import { FileError } from '../remote/files/errors.ts'
 import type { TerminalSignal } from '../remote/process/terminal.ts'
@@ -43,6 +44,8 @@ const SIZE = { type: 'xterm-256color', rows: 30, cols: 120 }
 const LARGEST_SIDE = 1000
 const GRACE_MS = 2000
 const SHOWN_CHARACTERS = 30_000
+/** How long an answer waits for word of what runs in the foreground. */
+const HINT_MS = 1000
 
 const WHY: Readonly<Record<ReadEnd, string>> = {
   marker: '',
@@ -98,9 +101,15 @@ export function terminalActions({
         )
         return new NamedTerminal(args.name, place, args.command ?? shell, policy.mode, remote)
       })
-      if (terminal === undefined) {
+      if (terminal === 'taken') {
         throw new ToolCallError(
-          `the terminal "${args.name}" is open already, or ${MOST_TERMINALS} are. Use it, close one, or give another name`,
+          `the terminal "${args.name}" is open already. Use it, close it, or give another name`,
+          place.machine,
+        )
+      }
+      if (terminal === 'full') {
+        throw new ToolCallError(
+          `${MOST_TERMINALS} terminals are open, which is the most. Close one`,
           place.machine,
         )
       }
@@ -170,8 +179,11 @@ function gone(terminal: NamedTerminal): ToolCallError {
 async function standing(terminal: NamedTerminal): Promise<string> {
   const about = `terminal "${terminal.name}" (${terminal.command}) in ${shownPlace(terminal.place)}`
   if (terminal.end !== undefined) return `${about}: ${terminal.end}`
-  // Only a hint; a machine that cannot tell it is no reason to fail.
-  const foreground = await terminal.remote.foreground().catch((_unknown: unknown) => undefined)
+  // Only a hint; a machine that cannot tell it, or not soon, is no reason to fail or to wait.
+  const foreground = await Promise.race([
+    terminal.remote.foreground().catch((_unknown: unknown) => undefined),
+    pause(HINT_MS).then(() => undefined),
+  ])
   return `${about}: ${foreground?.inputWaiting === true ? 'waits for input' : 'running'}`
 }
 

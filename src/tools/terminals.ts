@@ -1,4 +1,5 @@
 /** The terminals of every agent, by name. Owns them: they end with their agent, and all with Presence. */
+import { CancelledError } from '../base/failure.ts'
 import { LinkLostError } from '../ssh/errors.ts'
 import type { NamedTerminal } from './named-terminal.ts'
 
@@ -18,26 +19,30 @@ export class Terminals {
   }
 
   /**
-   * Open one under a name. An ended one of that name makes room.
-   * @returns undefined when a running one has the name, or the most are open.
+   * Open one under a name. Ended ones make room.
+   * @returns `taken` when a running one has the name, `full` when the most are open.
    */
   async open(
     owner: object,
     name: string,
     start: () => Promise<NamedTerminal>,
-  ): Promise<NamedTerminal | undefined> {
+  ): Promise<NamedTerminal | 'taken' | 'full'> {
     const terminals = this.#owned.get(owner) ?? new Map<string, NamedTerminal | 'starting'>()
     this.#owned.set(owner, terminals)
     const present = terminals.get(name)
-    if (present !== undefined && (present === 'starting' || present.end === undefined)) return undefined
-    if (present === undefined && terminals.size >= MOST_TERMINALS) return undefined
+    if (present !== undefined && (present === 'starting' || present.end === undefined)) return 'taken'
+    if (present === undefined && terminals.size >= MOST_TERMINALS) {
+      const ended = [...terminals].find(([, other]) => other !== 'starting' && other.end !== undefined)
+      if (ended === undefined) return 'full'
+      terminals.delete(ended[0])
+    }
     terminals.set(name, 'starting')
     try {
       const terminal = await start()
       // The agent may have gone meanwhile.
       if (this.#owned.get(owner) !== terminals) {
         await endOf(terminal)
-        return undefined
+        throw new CancelledError('opening the terminal')
       }
       terminals.set(name, terminal)
       return terminal

@@ -21,6 +21,8 @@ export interface MachineView {
   /** `config`: an alias of the OpenSSH configuration; `panel`: from `machines.yml`. */
   readonly source: 'config' | 'panel'
   readonly state: MachineStateView
+  /** What is wrong with its entry in `machines.yml`; nothing can be done there before it is mended. */
+  readonly problem?: string
   /** What a probe found, present once the machine has been connected to. */
   readonly facts?: MachineFactsView
 }

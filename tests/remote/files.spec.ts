@@ -288,6 +288,37 @@ describe('writing', () => {
     expect(readdirSync(folder)).toEqual(['one'])
   })
 
+  it('says of a link to nothing what it is, instead of asking for it to be read', async () => {
+    symlinkSync('nowhere', at('dangling'))
+    await expect(rig.files.write(remote('dangling'), 'x', { kind: 'absent' }, 1024)).rejects.toThrow(
+      'it is a link to something that does not exist; write to that, or remove the link',
+    )
+  })
+
+  it('says when the disk is full or read-only, and keeps what was there', async () => {
+    mkdirSync(at('disk'))
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', at('disk')])
+    try {
+      writeFileSync(at('disk/old'), 'old')
+      const filling = rig.files.write(remote('disk/new'), 'x'.repeat(200_000), { kind: 'none' }, 1024)
+      await expect(filling).rejects.toThrow(/^cannot write ".*disk\/new": the disk there is full/)
+      expect(readdirSync(at('disk'))).toEqual(['old'])
+      execFileSync('mount', ['-o', 'remount,ro', at('disk')])
+      await expect(rig.files.write(remote('disk/old'), 'x', { kind: 'none' }, 1024)).rejects.toThrow(
+        'the file system there is read-only',
+      )
+      expect(readFileSync(at('disk/old'), 'utf8')).toBe('old')
+    } finally {
+      execFileSync('umount', [at('disk')])
+    }
+  })
+
+  it('says of a name that is too long that it is the name', async () => {
+    await expect(rig.files.write(remote('n'.repeat(300)), 'x', { kind: 'none' }, 1024)).rejects.toMatchObject(
+      { code: 'bad-name' },
+    )
+  })
+
   it('refuses folders and FIFOs', async () => {
     mkdirSync(at('d'))
     execFileSync('mkfifo', [at('pipe')])

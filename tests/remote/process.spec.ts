@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRemotePath } from '../../src/base/remote-path.ts'
@@ -98,6 +98,20 @@ describe('a command on a machine', () => {
     })
     expect(ran.out).toMatch(/odd 'name\nhere\nhi "you" \$HOME\n/)
     expect(ran.out).not.toContain('PRESENCE_TEST_SECRET')
+  })
+
+  it('reads no start-up file of the account, as no command of a local session does', async () => {
+    const rc = join(rig.folder, '.bashrc')
+    writeFileSync(rc, 'echo NOISE; set -o noclobber; cd /\n')
+    try {
+      const told = await run(['bash', '-c', 'echo "$SHLVL $PWD"; echo twice >t; echo twice >t; rm t'], {
+        env: { HOME: rig.folder },
+      })
+      expect(told.out).toMatch(new RegExp(`^\\d+ ${rig.folder}\n$`))
+      expect(told.err).toBe('')
+    } finally {
+      rmSync(rc)
+    }
   })
 
   it('reads an empty input at once, or what it is given', async () => {

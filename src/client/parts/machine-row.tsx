@@ -22,7 +22,7 @@ export function MachineRow({ machine, stale, changed }: MachineRowProps) {
   const task = useTask({ abandon: false })
   const row = React.useRef<HTMLLIElement>(null)
   const main = React.useRef<HTMLDivElement>(null)
-  const { name, state, facts } = machine
+  const { name, state, facts, problem } = machine
 
   const underWay = state.kind === 'connecting' || state.kind === 'asking'
   const connected = state.kind === 'ready' || state.kind === 'degraded'
@@ -45,7 +45,7 @@ export function MachineRow({ machine, stale, changed }: MachineRowProps) {
       <div className="dshp-row-main" ref={main} tabIndex={-1}>
         <p className="dshp-name">
           <span
-            className={`dshp-dot dshp-dot-${stale ? 'stale' : connecting ? 'connecting' : state.kind}`}
+            className={`dshp-dot dshp-dot-${stale ? 'stale' : problem !== undefined ? 'failed' : connecting ? 'connecting' : state.kind}`}
             aria-hidden="true"
           />
           {name}
@@ -54,7 +54,10 @@ export function MachineRow({ machine, stale, changed }: MachineRowProps) {
           {stale && `${strings.lastKnown} `}
           {task.running && !underWay ? strings.connecting : stateText(state, strings, language)}
         </p>
-        {!connecting && (state.kind === 'failed' || state.kind === 'lost') && (
+        {problem !== undefined && (
+          <p className="dshp-detail dshp-reason">{strings.badEntry(reasonText(problem, name))}</p>
+        )}
+        {problem === undefined && !connecting && (state.kind === 'failed' || state.kind === 'lost') && (
           <p className="dshp-detail dshp-reason">{reasonText(state.reason, name)}</p>
         )}
         {facts !== undefined &&
@@ -67,7 +70,7 @@ export function MachineRow({ machine, stale, changed }: MachineRowProps) {
         {/* A failure that the machine's state already tells is not told twice. */}
         {task.failure !== undefined && state.kind !== 'failed' && <FailureNote failure={task.failure} />}
       </div>
-      {(!connected || task.running) && (
+      {problem === undefined && (!connected || task.running) && (
         <Button onClick={connect} busy={connecting} aria-label={`${connectLabel()}: ${name}`}>
           {connectLabel()}
         </Button>

@@ -12,6 +12,8 @@ export type FileErrorCode =
   | 'not-text'
   | 'too-large'
   | 'permission-denied'
+  /** The machine takes no such name: too long, or a character that is not allowed there. */
+  | 'bad-name'
   /** The file is not the version that the caller saw. */
   | 'stale'
   /** Something exists where only a new file was to be made. */
@@ -44,7 +46,7 @@ export function asFileError(error: unknown, doing: string): unknown {
     case 'permission-denied':
       return new FileError(`${doing}: permission denied`, 'permission-denied', details)
     case 'bad-message':
-      return new FileError(`${doing}: the name is too long or not allowed there`, 'io', details)
+      return new FileError(`${doing}: the name is too long or not allowed there`, 'bad-name', details)
     case 'unsupported':
       return new FileError(`${doing}: the server does not support this`, 'io', details)
     case 'eof':

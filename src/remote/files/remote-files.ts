@@ -15,6 +15,7 @@ import { listFolder, type ListedEntry } from './list.ts'
 import { readAll, readChunks, readRange, requireRegular, type Shown } from './read.ts'
 import { AlreadyThereError, Leftovers, publish } from './save.ts'
 import { statPath, type FileStat } from './stat.ts'
+import { VolumeError } from './volume.ts'
 import {
   BINARY_SAMPLE_BYTES,
   TextStream,
@@ -48,6 +49,8 @@ export interface CallOptions {
 }
 
 const WHOLE_FILE = Number.MAX_SAFE_INTEGER
+/** A connection that broke later than that is not worth another wait of the same caller. */
+const RETRY_WITHIN_MS = 5000
 
 export class RemoteFiles {
   readonly #machine: Machine
@@ -187,13 +190,18 @@ export class RemoteFiles {
     })
   }
 
-  /** Reads change nothing, so one is tried again on a fresh connection when the old one broke. */
+  /**
+   * Reads change nothing, so one is tried again on a fresh connection when the old one broke. Not when that
+   * showed only by silence: the caller has waited long enough, and the machine would be silent again.
+   */
   async #reading<T>(options: CallOptions, read: (session: MachineSession) => Promise<T>): Promise<T> {
+    const began = performance.now()
     try {
       return await read(await this.#session(options))
     } catch (error) {
       const broke = error instanceof PresenceError && error.family === 'transport'
-      if (!broke || this.#machine.current?.link.alive === true) throw error
+      const late = performance.now() - began > RETRY_WITHIN_MS
+      if (!broke || late || this.#machine.current?.link.alive === true) throw error
       return read(await this.#session(options))
     }
   }
@@ -209,10 +217,23 @@ export class RemoteFiles {
         const session = await this.#session({ signal })
         return await change(session, await statPath(session, file.path, true, signal))
       } catch (error) {
-        if (error instanceof AlreadyThereError) throw alreadyThere(file)
-        throw asFileError(error, `cannot ${verb} "${file.shown}"`)
+        throw await this.#explained(error, file, verb)
       }
     })
+  }
+
+  /** A refused change in the caller's terms, with the reason that the answer alone does not tell. */
+  async #explained(error: unknown, file: Shown, verb: string): Promise<unknown> {
+    const doing = `cannot ${verb} "${file.shown}"`
+    const session = this.#machine.current
+    if (error instanceof AlreadyThereError) {
+      const dangling = session !== undefined && (await leadsNowhere(session, file.path))
+      return dangling ? danglingLink(doing) : alreadyThere(file)
+    }
+    if (error instanceof VolumeError) {
+      return new FileError(`${doing}: ${error.message}`, 'io', { machine: this.#machine.name, cause: error })
+    }
+    return asFileError(error, doing)
   }
 
   async #session(options: CallOptions): Promise<MachineSession> {
@@ -271,6 +292,24 @@ export class RemoteFiles {
 
 function stale(file: Shown, verb: string): FileError {
   return new FileError(`cannot ${verb} "${file.shown}": file changed since it was read`, 'stale')
+}
+
+/** For a path that is there by its name: a link to nothing. */
+async function leadsNowhere(session: MachineSession, path: RemotePath): Promise<boolean> {
+  try {
+    return (await statPath(session, path, true)) === undefined
+  } catch (error) {
+    // Then it is told without this.
+    if (error instanceof PresenceError) return false
+    throw error
+  }
+}
+
+function danglingLink(doing: string): FileError {
+  return new FileError(
+    `${doing}: it is a link to something that does not exist; write to that, or remove the link`,
+    'exists',
+  )
 }
 
 function alreadyThere(file: Shown): FileError {

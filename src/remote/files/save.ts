@@ -10,6 +10,7 @@ import { SftpStatusError } from '../../ssh/errors.ts'
 import type { MachineSession } from '../session.ts'
 import { isAbsent } from './errors.ts'
 import { typeOf } from './stat.ts'
+import { explainedByVolume } from './volume.ts'
 
 /** Bytes of one write request; servers accept at least 32 KiB, OpenSSH 255 KiB. */
 const CHUNK_BYTES = 32 * 1024
@@ -30,7 +31,7 @@ export interface Publication {
 export class AlreadyThereError extends Error {}
 
 /**
- * @throws AlreadyThereError; SftpStatusError; LinkLostError, with `outcomeUnknown` once publishing began;
+ * @throws AlreadyThereError; VolumeError; SftpStatusError; LinkLostError, with `outcomeUnknown` once publishing began;
  * CancelledError before that.
  */
 export async function publish(
@@ -40,15 +41,21 @@ export async function publish(
   signal?: AbortSignal,
 ): Promise<void> {
   const sftp = await session.sftp(signal)
-  await makeFolders(sftp, parentOf(publication.path), signal)
+  const explained = (error: unknown): Promise<unknown> => explainedByVolume(error, session, publication.path)
+  try {
+    await makeFolders(sftp, parentOf(publication.path), signal)
+  } catch (error) {
+    throw await explained(error)
+  }
   const temporary = childOf(parentOf(publication.path), temporaryName(nameOf(publication.path)))
   try {
     await writeTemporary(sftp, temporary, publication, signal)
     if (signal?.aborted === true) throw new CancelledError('write', signal.reason)
     await putInPlace(sftp, temporary, publication)
   } catch (error) {
+    const told = await explained(error)
     await leftovers.remove(session, temporary)
-    throw error
+    throw told
   }
   // Published: whatever happens to the temporary name now, the write has succeeded.
   if (publication.onlyIfAbsent) await leftovers.remove(session, temporary)

@@ -119,6 +119,9 @@ group KILL || kill -s KILL "$p" 2>/dev/null
  *
  * watched: the command's standard input is /dev/null, and the channel's standard input is a lifeline
  * (see WATCH): closing it, or losing the link, ends the command's whole group.
+ * A bash that believes sshd has started it, at the first shell level, reads ~/.bashrc for any command; the
+ * level is raised, since the host's commands are no login and read none.
+ *
  * direct: the channel's input is the command's. terminal: so is everything else, and the one stream is
  * marked once.
  */
@@ -126,6 +129,7 @@ export const LAUNCH = `
 _m=$1 _d=$2 _g=$3 _w=$4 _n=$5
 shift 5
 while [ "$_n" -gt 0 ]; do export "$1"; shift; _n=$((_n-1)); done
+if [ "\${SHLVL:-0}" -lt 2 ]; then export SHLVL=2; fi
 unset CDPATH
 if ! cd -- "$_d" 2>/dev/null; then printf '%sfolder\\n' "$_m"; exit 126; fi
 if ! command -v "$1" >/dev/null 2>&1; then printf '%sprogram\\n' "$_m"; exit 127; fi

@@ -53,6 +53,18 @@ type Callback<T> = (error: Error | undefined | null, value: T) => void
 /** Whether a request changes something: a lost one then has an unknown outcome. */
 type Effect = 'reads' | 'changes'
 
+/** `f_flag` of `statvfs@openssh.com` (OpenSSH's PROTOCOL, section 4.4). */
+const READ_ONLY_FLAG = 1
+
+export interface Volume {
+  /** For an account without privileges, as is the next. */
+  readonly freeBlocks: number
+  readonly freeFiles: number
+  /** 0 where the file system does not count files. */
+  readonly files: number
+  readonly readOnly: boolean
+}
+
 export class SftpChannel {
   /** What the server offers beyond version 3, by its own names. */
   readonly extensions: Extensions
@@ -217,6 +229,25 @@ export class SftpChannel {
   /** A second name for a file; refused when `to` exists. @throws SftpStatusError `unsupported`. */
   hardLink(from: string, to: string, signal?: AbortSignal): Promise<void> {
     return this.#change('link', signal, (done) => this.#sftp.ext_openssh_hardlink(from, to, done))
+  }
+
+  /** What the file system of a path has left. @throws SftpStatusError `unsupported` where the server cannot tell. */
+  async volume(path: string, signal?: AbortSignal): Promise<Volume> {
+    const answer = await this.#request<Readonly<Record<string, unknown>>>(
+      'statvfs',
+      'reads',
+      signal,
+      (done) =>
+        // The library's types say nothing of the answer; its fields are those of statvfs(3).
+        this.#sftp.ext_openssh_statvfs(path, done as never),
+    )
+    const number = (name: string): number => Number(answer[name] ?? Number.NaN)
+    return {
+      freeBlocks: number('f_bavail'),
+      freeFiles: number('f_favail'),
+      files: number('f_files'),
+      readOnly: (number('f_flag') & READ_ONLY_FLAG) !== 0,
+    }
   }
 
   #change(
