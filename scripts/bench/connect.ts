@@ -84,6 +84,7 @@ interface Medians {
 /** Also what has no goal. */
 interface AllMedians extends Medians {
   readonly ownReady: number
+  readonly ownFirst: number
   readonly warm: number
   readonly mastered: number
 }
@@ -109,6 +110,10 @@ async function measure(place: Place, findings: Findings, rounds: number): Promis
           },
           { name: 'ssh2', measure: () => ssh2Ready(server) },
           { name: 'first', measure: () => timed(() => withOurLink(server, ourTrue)) },
+          {
+            name: 'ownFirst',
+            measure: () => timed(() => withOurLink(server, ourTrue, { ownConfig: true })),
+          },
           { name: 'cold', measure: () => timed(() => coldSsh(server)) },
           { name: 'warm', measure: () => timed(() => ourTrue(warm)) },
           { name: 'mastered', measure: () => timed(() => master.runTrue()) },
@@ -129,7 +134,7 @@ function tell(
   medians: AllMedians,
   stages: ReadonlyMap<string, readonly number[]>,
 ): void {
-  const { roundTrip, ready, ownReady, ssh2, first, cold, warm, mastered } = medians
+  const { roundTrip, ready, ownReady, ssh2, first, ownFirst, cold, warm, mastered } = medians
   const row = (what: string, who: string, ms: number, ours?: number): void =>
     findings.row({
       place: label,
@@ -144,6 +149,7 @@ function tell(
   row('connect and authenticate', 'ours, without ssh -G', ownReady, ready)
   row('connect and authenticate', 'ssh2, defaults', ssh2, ready)
   row('connect and one command', 'ours', first)
+  row('connect and one command', 'ours, without ssh -G', ownFirst, first)
   row('connect and one command', 'ssh, cold', cold, first)
   row('one command, connected', 'ours', warm)
   row('one command, connected', 'ssh, ControlMaster', mastered, warm)

@@ -6,6 +6,9 @@ export interface Subject<Name extends string> {
   measure(): Promise<number>
 }
 
+/** Milliseconds in which a server gets rid of one subject before the next: none pays for another's end. */
+const SETTLING_MS = 150
+
 /**
  * Every subject once in each round, so that what disturbs the computer disturbs all alike; the first round
  * warms up and does not count.
@@ -14,10 +17,12 @@ export interface Subject<Name extends string> {
 export async function inTurn<Name extends string>(
   subjects: readonly Subject<Name>[],
   rounds: number,
+  settlingMs = SETTLING_MS,
 ): Promise<Record<Name, number>> {
   const taken = new Map<Name, number[]>(subjects.map(({ name }) => [name, []]))
   for (let round = 0; round <= rounds; round += 1) {
     for (const { name, measure } of subjects) {
+      await new Promise((resume) => setTimeout(resume, settlingMs))
       const ms = await measure()
       if (round > 0) taken.get(name)?.push(ms)
     }

@@ -82,7 +82,7 @@ describe('rounds', () => {
       name,
       measure: () => Promise.resolve((order.push(name), times.shift() ?? Number.NaN)),
     })
-    expect(await inTurn([subject('a', [900, 3, 1, 2]), subject('b', [900, 9, 7, 8])], 3)).toEqual({
+    expect(await inTurn([subject('a', [900, 3, 1, 2]), subject('b', [900, 9, 7, 8])], 3, 0)).toEqual({
       a: 2,
       b: 8,
     })
