@@ -2,14 +2,15 @@
  * The conversation of one connection attempt about who we are: which method to try next, given what the
  * server still accepts. Owns the list of what was tried, for the error when nothing worked.
  */
-import type { AnyAuthMethod, Client, KeyboardInteractiveAuthMethod, ParsedKey, Prompt } from 'ssh2'
+import type { AnyAuthMethod, Client, ParsedKey } from 'ssh2'
 import type { MachineSettings } from '../config/settings.ts'
 import type { ConnectError } from '../errors.ts'
 import { AuthReport } from './auth-report.ts'
 import type { EncryptedFile, Identities, Identity, PrivateHalf } from './identities.ts'
+import { Interactive } from './interactive.ts'
 import { closeGaps, type Refusal } from './library-gaps.ts'
 import { needsWholeSignature, offerKey } from './offered-key.ts'
-import { Passwords, asksForPassword } from './passwords.ts'
+import { Passwords } from './passwords.ts'
 import { Person, type Ask } from './person.ts'
 import type { Secrets } from './secrets.ts'
 import { ServerDecides, type StandStill } from './server-decides.ts'
@@ -40,6 +41,7 @@ export class Authenticator {
   readonly #standStill: StandStill
   readonly #decides: ServerDecides
   readonly #passwords: Passwords
+  readonly #interactive: Interactive
   readonly #report: AuthReport
   #keys: readonly Identity[]
   #refusedKeys: readonly Identity[] = []
@@ -49,11 +51,7 @@ export class Authenticator {
   #heard: Refusal | undefined
   #gapsClosed = false
   #fail: (error: ConnectError) => void = () => undefined
-  #asked = { password: 0, 'keyboard-interactive': 0 }
-  /** Whether the server has asked anything since the last offer. */
-  #prompted = false
-  /** It refuses without having asked, and would for ever. */
-  #interactiveIsVain = false
+  #passwordsAsked = 0
   #secretsWithheld = false
 
   constructor({ settings, identities, secrets, ask, standStill }: AuthenticatorOptions) {
@@ -64,6 +62,13 @@ export class Authenticator {
     this.#passwords = new Passwords(settings.alias, settings.user, secrets)
     this.#report = new AuthReport(settings, identities.notes)
     this.#person = new Person(ask, settings, this.#report)
+    this.#interactive = new Interactive({
+      settings,
+      passwords: this.#passwords,
+      person: this.#person,
+      decides: this.#decides,
+      noAnswer: (error) => this.#fail(this.#noAnswer(error)),
+    })
     this.#keys = identities.offers
   }
 
@@ -143,8 +148,8 @@ export class Authenticator {
       return
     }
     this.#accepted = refusal.accepted
-    if (offered?.method === 'keyboard-interactive' && !this.#prompted) this.#interactiveIsVain = true
     if (offered === undefined) return
+    if (offered.method === 'keyboard-interactive') this.#interactive.refused()
     this.#passwords.judged(refusal.partial ? 'accepted' : 'refused')
     if (refusal.partial) {
       this.#report.accepted()
@@ -157,6 +162,10 @@ export class Authenticator {
     }
   }
 
+  #noAnswer(error: unknown): ConnectError {
+    return error === undefined ? this.#report.exhausted(this.#accepted ?? []) : this.#report.broken(error)
+  }
+
   async #offer(method: string): Promise<AnyAuthMethod | undefined> {
     const { auth } = this.#settings
     switch (method) {
@@ -165,7 +174,7 @@ export class Authenticator {
       case 'password':
         return auth.password && this.#mayAsk ? this.#password() : undefined
       case 'keyboard-interactive':
-        return auth.keyboardInteractive && this.#mayAsk ? this.#interactive() : undefined
+        return auth.keyboardInteractive && this.#mayAsk ? this.#keyboardInteractive() : undefined
       default:
         // gssapi-with-mic and hostbased: the transport cannot do them; named when all else failed.
         return undefined
@@ -239,11 +248,11 @@ export class Authenticator {
     const { alias: machine, user, auth } = this.#settings
     let password = auth.batchMode ? undefined : this.#passwords.known('password')
     if (password === undefined) {
-      if (this.#asked.password >= auth.passwordPrompts || this.#servesAPrompt()) return undefined
+      if (this.#passwordsAsked >= auth.passwordPrompts || this.#servesAPrompt()) return undefined
       const retry = this.tried.includes('password')
       ;[password] = (await this.#person.texts({ kind: 'password', machine, user, retry })) ?? []
       if (password === undefined) return undefined
-      this.#asked.password += 1
+      this.#passwordsAsked += 1
       this.#passwords.typed(password)
     }
     this.#passwords.sending(password, 'password')
@@ -261,75 +270,18 @@ export class Authenticator {
     return possible && this.#passwords.known(method) !== undefined
   }
 
-  #interactive(): KeyboardInteractiveAuthMethod | undefined {
-    const { user, auth } = this.#settings
-    if (auth.batchMode) {
+  #keyboardInteractive(): AnyAuthMethod | undefined {
+    if (this.#settings.auth.batchMode) {
       this.#report.unanswered({ kind: 'keyboard-interactive' })
       return undefined
     }
-    if (this.#interactiveIsVain || this.#asked['keyboard-interactive'] >= auth.passwordPrompts)
-      return undefined
-    const retry = this.tried.includes('keyboard-interactive')
-    let asked = false
-    this.#prompted = false
-    this.#offering('keyboard-interactive', 'keyboard-interactive')
-    this.#decides.begin()
-    return {
-      type: 'keyboard-interactive',
-      username: user,
-      prompt: (name, instructions, _language, prompts, finish) => {
-        this.#decides.end()
-        this.#prompted = true
-        const count = (): void => {
-          if (!asked) this.#asked['keyboard-interactive'] += 1
-          asked = true
-        }
-        this.#round({ name, instructions, prompts, retry }, count).then(
-          (texts) => {
-            // Wrong answers count against the account, so none are made up: the attempt ends instead.
-            if (texts === undefined) return this.#fail(this.#report.exhausted(this.#accepted ?? []))
-            this.#decides.begin()
-            return finish([...texts])
-          },
-          (error: unknown) => this.#fail(this.#report.broken(error)),
-        )
-      },
-    }
-  }
-
-  async #round(
-    { name, instructions, prompts, retry }: Round,
-    count: () => void,
-  ): Promise<readonly string[] | undefined> {
-    const { alias: machine, user } = this.#settings
-    const asked = prompts.map(({ prompt, echo }) => ({ text: prompt, echo: echo === true }))
-    const password = asksForPassword(asked)
-    let texts: readonly string[] | undefined
-    const known = password ? this.#passwords.known('keyboard-interactive') : undefined
-    if (known === undefined) {
-      count()
-      const kind = 'keyboard-interactive'
-      texts = await this.#person.texts({ kind, machine, user, name, instructions, prompts: asked, retry })
-    } else {
-      texts = [known]
-    }
-    const [only] = texts ?? []
-    if (password && only !== undefined) this.#passwords.sending(only, 'keyboard-interactive')
-    if (texts !== undefined && texts.length !== prompts.length) {
-      throw new Error(`${texts.length} answers came for ${prompts.length} prompts`)
-    }
-    return texts
+    const method = this.#interactive.begin()
+    if (method !== undefined) this.#offering('keyboard-interactive', 'keyboard-interactive')
+    return method
   }
 
   #offering(method: Method, what: string, identity?: Identity): void {
     this.#offered = identity === undefined ? { method } : { method, identity }
     this.#report.offering(what)
   }
-}
-
-interface Round {
-  readonly name: string
-  readonly instructions: string
-  readonly prompts: readonly Prompt[]
-  readonly retry: boolean
 }
