@@ -7,6 +7,7 @@ import { connect } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { startChild } from '../project/children.ts'
+import { atTheEnd } from '../project/endings.ts'
 import { findProgram } from '../project/programs.ts'
 import { layOut, quoted, sessionEnvironment } from '../machine/layout.ts'
 import { descendantsOf, endProcesses } from '../machine/processes.ts'
@@ -80,11 +81,16 @@ export async function startServer(
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true, mode: 0o755 })
   const argv = [resolve(program), '-D', '-f', layout.sshdConfigFile, '-E', layout.logFile]
   const sshd = await startChild([...within, ...argv])
-  const stop = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     const connections = await descendantsOf(sshd.pid)
     await sshd.stop()
     await endProcesses(connections)
     await rm(folder, { recursive: true, force: true })
+  }
+  const forget = atTheEnd({ release: end })
+  const stop = async (): Promise<void> => {
+    await end()
+    forget()
   }
   try {
     await answers(host, port)
