@@ -28,6 +28,8 @@ export const START_FILES: Readonly<Record<LoginShellName, string | null>> = {
   busybox: null,
 }
 
+const EXTERNAL_SFTP = 'Subsystem sftp /usr/lib/openssh/sftp-server'
+
 /** A connection of Presence as one account. */
 export interface Visit {
   readonly machine: Machine
@@ -63,7 +65,7 @@ export async function startLoginShells<Name extends AccountName>(
     user: accounts[wanted[0]].name,
     sshdConfig: [
       ...sshdConfig,
-      'Subsystem sftp /usr/lib/openssh/sftp-server',
+      ...(sshdConfig.some((line) => line.startsWith('Subsystem ')) ? [] : [EXTERNAL_SFTP]),
       `AllowUsers ${names.join(' ')}`,
       // Not the rig's: each account has its own home.
       `SetEnv ${MARK}=${machineFolder} LANG=C.UTF-8`,

@@ -6,7 +6,7 @@ export type ShellKind =
   'sh' | 'bash' | 'dash' | 'zsh' | 'ksh' | 'fish' | 'tcsh' | 'busybox' | 'nologin' | 'unknown'
 
 const KINDS: readonly (readonly [RegExp, ShellKind])[] = [
-  [/^(bash|rbash)[\d.]*$/, 'bash'],
+  [/^r?bash[\d.-]*$/, 'bash'],
   [/^dash$/, 'dash'],
   [/^r?zsh[\d.-]*$/, 'zsh'],
   [/^(ksh|ksh93|rksh|mksh|pdksh|lksh|oksh)$/, 'ksh'],

@@ -11,6 +11,7 @@ import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ExecChannel, type TerminalSize } from '../channel/exec.ts'
 import { openSftp } from '../channel/open-sftp.ts'
+import { askedOn } from '../channel/refused-request.ts'
 import type { SftpChannel } from '../channel/sftp.ts'
 import { ChannelError, LinkLostError, type Stage } from '../errors.ts'
 import type { KeyDescription } from '../trust/fingerprint.ts'
@@ -260,13 +261,19 @@ export class Link {
   /** @throws ChannelRefused; LinkLostError; ssh2's error when the server does not start what was asked for. */
   async #open(doing: string, ask: (done: ClientCallback) => void): Promise<ExecChannel> {
     const opening = new Promise<ExecChannel>((resolve, reject) => {
-      ask((error, channel) => {
-        // Wrapped at once: the exit of a short command may already be in the packet being read.
-        if (error === undefined || error === null) resolve(new ExecChannel(channel, this))
-        else if (/channel open failure/i.test(messageOf(error)))
-          reject(new ChannelRefused(messageOf(error), { cause: error }))
-        else reject(error)
-      })
+      const close = askedOn(this.#client, () =>
+        ask((error, channel) => {
+          // Wrapped at once: the exit of a short command may already be in the packet being read.
+          if (error === undefined || error === null) {
+            resolve(new ExecChannel(channel, this))
+          } else if (/channel open failure/i.test(messageOf(error))) {
+            reject(new ChannelRefused(messageOf(error), { cause: error }))
+          } else {
+            close()
+            reject(error)
+          }
+        }),
+      )
     })
     try {
       return await race(() => opening, [diesWith(this.dead)], {
