@@ -68,6 +68,7 @@ rule('each', text, 'identityfile', 'identityfile2')
 rule('each', text, 'certificatefile')
 rule('first', flag, 'identitiesonly')
 rule('first', text, 'identityagent')
+rule('first', text, 'pkcs11provider', 'smartcarddevice')
 rule('first', text, 'preferredauthentications')
 rule(
   'first',
@@ -109,10 +110,10 @@ const PASSED_OVER = new Set(
   gssapiserveridentity gssapitrustdns hostbasedacceptedalgorithms hostbasedauthentication hostbasedkeytypes
   ipqos kbdinteractivedevices keepalive kerberosauthentication kerberostgtpassing knownhostscommand
   localcommand localforward logfacility loglevel logverbose nohostauthenticationforlocalhost
-  obscurekeystroketiming permitlocalcommand permitremoteopen pkcs11provider protocol
+  obscurekeystroketiming permitlocalcommand permitremoteopen protocol
   pubkeyacceptedalgorithms pubkeyacceptedkeytypes refuseconnection rekeylimit remotecommand remoteforward
   requesttty requiredrsasize rhostsauthentication rhostsrsaauthentication rsaauthentication
-  securitykeyprovider sendenv sessiontype smartcarddevice stdinnull streamlocalbindmask
+  securitykeyprovider sendenv sessiontype stdinnull streamlocalbindmask
   streamlocalbindunlink syslogfacility tcpkeepalive tunnel tunneldevice updatehostkeys usekeychain
   userknownhostsfile2 useprivilegedport useroaming usersh verifyhostkeydns versionaddendum visualhostkey
   warnweakcrypto xauthlocation`.split(/\s+/),

@@ -185,6 +185,15 @@ describe('values', () => {
     expect((await bench.settings('box')).auth.agent).toEqual(agent)
   })
 
+  it('know the library of PKCS#11 that is configured, where one is', async () => {
+    const bench = new Workbench()
+    bench.write('config', 'Host a', '  PKCS11Provider /usr/lib/opensc.so', 'Host b', '  PKCS11Provider none')
+    for (const of of [bench.own.bind(bench), bench.bySsh.bind(bench)]) {
+      expect((await of('a')).auth.pkcs11Provider).toBe('/usr/lib/opensc.so')
+      expect((await of('b')).auth.pkcs11Provider).toBeUndefined()
+    }
+  })
+
   it.each([
     '\\\\\\\\.\\\\pipe\\\\openssh-ssh-agent',
     '\\\\.\\pipe\\openssh-ssh-agent',
