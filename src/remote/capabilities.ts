@@ -76,15 +76,23 @@ export interface Capabilities {
 
 /** @throws LinkLostError when the connection dies or the probe does not answer. */
 export async function probeShell(exec: Exec, signal: AbortSignal | undefined): Promise<ShellAnswer> {
+  const probe = (): ReturnType<typeof askMarked> => askMarked(exec, (mark) => startProbe(PROBE, mark), signal)
   try {
-    const answer = await askMarked(exec, (mark) => startProbe(PROBE, mark), signal)
+    // Asked twice before it is believed: some servers drop a command now and then.
+    const answer = await probe().catch((error: unknown) => {
+      if (isNoExec(error)) return probe()
+      throw error
+    })
     if (answer.kind === 'answer') return { kind: 'shell', shell: parseProbe(answer.lines) }
     return await whyNoShell(exec, answer.said, signal)
   } catch (error) {
-    if (error instanceof ChannelError && error.code === 'no-exec')
-      return { kind: 'none', reason: error.message }
+    if (isNoExec(error)) return { kind: 'none', reason: error.message }
     throw error
   }
+}
+
+function isNoExec(error: unknown): error is ChannelError {
+  return error instanceof ChannelError && error.code === 'no-exec'
 }
 
 /** @param lines - `key=value` each. */

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { messageOf } from '../../base/failure.ts'
 import { diesWith, pause, race } from '../../base/race.ts'
 import { ChannelRefused } from '../connection/channel-slots.ts'
+import { ChannelClosed } from './refused-request.ts'
 import { ChannelError, LinkLostError } from '../errors.ts'
 import type { ExecChannel, Owner } from './exec.ts'
 import { converse, type Extensions } from './sftp-protocol.ts'
@@ -17,12 +18,12 @@ export interface SftpOpener {
   readonly owner: Owner
   /** The server's identification line. */
   readonly ident: string
-  /** Start the SFTP service. @throws ChannelRefused; LinkLostError; ssh2's error when there is no service. */
+  /** Start the SFTP service. @throws as `command`; ssh2's error when there is no service. */
   service(): Promise<ExecChannel>
   /**
    * Run a command line through the login shell. `settled` is to be called when the command is known to
    * stay or to have failed: some servers bear no two short commands at once.
-   * @throws ChannelRefused; ChannelError; LinkLostError.
+   * @throws ChannelRefused; ChannelClosed; LinkLostError; whatever else means that commands are not run.
    */
   command(line: string): Promise<{ readonly channel: ExecChannel; settled(): void }>
 }
@@ -47,6 +48,10 @@ const SHOWN_NOISE = 60
 const REFUSED_MS = 2000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 250
+const MOST_SLIPS = 3
+/** What printed instead of speaking SFTP ends within this time, once its channel is closed. */
+const GONE_MS = 500
+const DOES_NOT_WORK = 'the SFTP service of its SSH server does not work'
 
 /** The service cannot be used on this machine; its program, run as a command, may still work. */
 class NoService extends Error {
@@ -74,11 +79,19 @@ async function byService(opener: SftpOpener): Promise<SftpChannel> {
   const channel = await patiently(owner, () => opener.service()).catch((error: unknown) => {
     const text = messageOf(error)
     if (error instanceof ChannelError || error instanceof LinkLostError) throw error
+    if (error instanceof ChannelClosed) throw new NoService('ended', `${DOES_NOT_WORK}: ${text}`, error)
     if (/subsystem/i.test(text)) throw new NoService('none', 'its SSH server offers no SFTP', error)
     throw new LinkLostError(`SFTP could not be opened: ${text}`, { machine: owner.machine, cause: error })
   })
   const heard = new Heard(channel)
-  return speak(channel, opener, { kind: 'service' }, Buffer.alloc(0), (error) => heard.explain(error))
+  return speak(channel, opener, { kind: 'service' }, Buffer.alloc(0), async (error) => {
+    // dropbear takes the end of what ran in a channel for that of the next one, unless the first is closed.
+    await race(() => channel.closed, [], {
+      afterMs: GONE_MS,
+      error: () => new Error('it does not end'),
+    }).catch((_itStays: unknown) => undefined)
+    return heard.explain(error)
+  })
 }
 
 /** @param failure - why the service could not be used. */
@@ -87,7 +100,7 @@ async function byProgram(opener: SftpOpener, failure: NoService): Promise<SftpCh
   const { machine } = owner
   const mark = `presence-${randomBytes(12).toString('hex')}-`
   const command = await patiently(owner, () => opener.command(startLine(mark))).catch((error: unknown) => {
-    throw error instanceof ChannelError ? noSftp(machine, failure, 'out-of-reach') : error
+    throw error instanceof LinkLostError ? error : noSftp(machine, failure, 'out-of-reach')
   })
   try {
     const found = await afterMark(command.channel, mark, owner)
@@ -107,14 +120,19 @@ async function byProgram(opener: SftpOpener, failure: NoService): Promise<SftpCh
   }
 }
 
-/** Open something, again and again while the server refuses: it frees closed channels late. */
+/**
+ * Open something, again and again while the server refuses: it frees closed channels late. A channel that it
+ * closes unasked is a slip of a server like dropbear; one that does so always has nothing to give.
+ */
 async function patiently<T>({ machine, dead }: Owner, open: () => Promise<T>): Promise<T> {
   const began = performance.now()
+  let slips = 0
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await open()
     } catch (error) {
-      if (!(error instanceof ChannelRefused)) throw error
+      const slipped = error instanceof ChannelClosed && (slips += 1) <= MOST_SLIPS
+      if (!slipped && !(error instanceof ChannelRefused)) throw error
       if (performance.now() - began > REFUSED_MS) {
         throw new ChannelError('it allows no further channel for SFTP', 'refused', { machine, cause: error })
       }
@@ -233,7 +251,7 @@ class Heard {
       ({ exitCode, signal }) => `it ended at once (${signal ?? `exit code ${String(exitCode)}`})`,
       (_notTold: unknown) => messageOf(error),
     )
-    return new NoService('ended', `the SFTP service of its SSH server does not work: ${end}`, error)
+    return new NoService('ended', `${DOES_NOT_WORK}: ${end}`, error)
   }
 }
 

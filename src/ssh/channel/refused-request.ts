@@ -6,18 +6,24 @@
  */
 import type { Client } from 'ssh2'
 
+/** The server closed a channel instead of saying whether it does what was asked for on it; ssh2 tells no difference. */
+export class ChannelClosed extends Error {}
+
 /**
  * Ask for a channel.
  * @param ask - calls one method of `client` that opens exactly one channel.
- * @returns closes that channel, once the server has refused what was asked for on it.
+ * @returns closes that channel, to be called once what was asked for on it has failed; false when the server
+ * has closed it already.
  */
-export function askedOn(client: Client, ask: () => void): () => void {
+export function askedOn(client: Client, ask: () => void): () => boolean {
   const known = new Set(Object.keys(channelsOf(client)))
   ask()
   const id = Object.keys(channelsOf(client)).find((one) => !known.has(one))
   return () => {
     const channel = id === undefined ? undefined : channelsOf(client)[id]
-    if (isOpenChannel(channel)) channel.close()
+    if (!isOpenChannel(channel)) return false
+    channel.close()
+    return true
   }
 }
 

@@ -11,15 +11,17 @@ import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ExecChannel, type TerminalSize } from '../channel/exec.ts'
 import { openSftp } from '../channel/open-sftp.ts'
-import { askedOn } from '../channel/refused-request.ts'
+import { askedOn, ChannelClosed } from '../channel/refused-request.ts'
 import type { SftpChannel } from '../channel/sftp.ts'
 import { ChannelError, LinkLostError, type Stage } from '../errors.ts'
 import type { KeyDescription } from '../trust/fingerprint.ts'
 import type { Carrier } from './carrier.ts'
-import { ChannelRefused, ChannelSlots } from './channel-slots.ts'
+import { ChannelRefused, ChannelSlots, QueueLeft } from './channel-slots.ts'
 
 /** A channel open, or any other small request, that has no answer by then will have none. */
 export const SMALL_REQUEST_MS = 15_000
+/** Milliseconds after which a command is no short one. */
+const SHORT_MS = 1000
 /** A machine that has been silent for that long answers within these milliseconds, or not at all. */
 const PROOF_MS = 5000
 
@@ -258,7 +260,7 @@ export class Link {
     )
   }
 
-  /** @throws ChannelRefused; LinkLostError; ssh2's error when the server does not start what was asked for. */
+  /** @throws ChannelRefused; ChannelClosed; LinkLostError; ssh2's error when the server refuses what was asked for. */
   async #open(doing: string, ask: (done: ClientCallback) => void): Promise<ExecChannel> {
     const opening = new Promise<ExecChannel>((resolve, reject) => {
       const close = askedOn(this.#client, () =>
@@ -269,8 +271,10 @@ export class Link {
           } else if (/channel open failure/i.test(messageOf(error))) {
             reject(new ChannelRefused(messageOf(error), { cause: error }))
           } else {
-            close()
-            reject(error)
+            const told = close()
+            reject(
+              told ? error : new ChannelClosed('the server closed the channel unasked', { cause: error }),
+            )
           }
         }),
       )
@@ -295,18 +299,7 @@ export class Link {
       owner: this,
       ident: this.facts.ident,
       service: () => this.#open('opening SFTP', (done) => this.#client.subsys('sftp', done)),
-      command: async (line) => {
-        // The program is known to stay once it has stayed before; the first time it may end at once.
-        if (!this.#serial || before?.way.kind === 'program') {
-          return { channel: await this.#openExec(line, undefined), settled: () => undefined }
-        }
-        const { channel, release } = await this.#slots.acquire(
-          () => this.#openExec(line, undefined),
-          this.dead,
-          undefined,
-        )
-        return { channel, settled: release }
-      },
+      command: (line) => this.#startProgram(line),
     }).catch((error: unknown) => {
       // The server counts a channel that froze as long as what froze in it lives, however often we close it.
       if (before === undefined || this.commandsRunning > 0 || !isRefused(error)) throw error
@@ -318,9 +311,34 @@ export class Link {
     return channel
   }
 
+  /** A command that is short if it fails and stays if it does not. */
+  async #startProgram(line: string): Promise<{ channel: ExecChannel; settled(): void }> {
+    const start = (): Promise<ExecChannel> =>
+      this.#open('opening SFTP', (done) => this.#client.exec(line, done))
+    const direct = async (): Promise<{ channel: ExecChannel; settled(): void }> => ({
+      channel: await start(),
+      settled: () => undefined,
+    })
+    if (!this.#serial) return direct()
+    try {
+      // A command that runs for longer than that is no short one that could end at the wrong moment.
+      const { channel, release } = await this.#slots.acquire(start, this.dead, AbortSignal.timeout(SHORT_MS))
+      return { channel, settled: release }
+    } catch (error) {
+      if (error instanceof QueueLeft) return direct()
+      throw error
+    }
+  }
+
   #asCommandError(error: unknown): unknown {
     if (error instanceof ChannelRefused || error instanceof LinkLostError) return error
     const text = messageOf(error)
+    if (error instanceof ChannelClosed) {
+      return new ChannelError(`a command was not started: ${text}`, 'no-exec', {
+        machine: this.machine,
+        cause: error,
+      })
+    }
     if (/unable to exec/i.test(text)) {
       return new ChannelError('it allows no commands for this account', 'no-exec', {
         machine: this.machine,
