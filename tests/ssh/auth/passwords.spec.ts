@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DemoMachine } from '../../../scripts/machine/machine.ts'
@@ -14,12 +14,19 @@ const SECRET = 'correct-horse-7'
 
 const bench = new AuthBench()
 
-/** An sshd that sees passwords of its own, in a view of the files that only it has. */
+/**
+ * An sshd that sees accounts and passwords of its own, in a view of the files that only it has. A whole folder
+ * is laid over `/etc`: a single file's cover would go as soon as anybody else changed an account.
+ */
 function passwordSshd(...lines: readonly string[]): Promise<DemoMachine> {
-  const shadow = bench.path('shadow')
+  const etc = bench.path('etc')
+  mkdirSync(etc, { recursive: true })
+  for (const name of ['passwd', 'group', 'nsswitch.conf', 'ld.so.cache']) {
+    if (existsSync(`/etc/${name}`)) copyFileSync(`/etc/${name}`, `${etc}/${name}`)
+  }
   const hash = execFileSync('openssl', ['passwd', '-6', SECRET], { encoding: 'utf8' }).trim()
-  writeFileSync(shadow, `${userInfo().username}:${hash}:20000:0:99999:7:::\n`, { mode: 0o600 })
-  const within = ['unshare', '-m', 'sh', '-c', 'mount --bind "$0" /etc/shadow && exec "$@"', shadow]
+  writeFileSync(`${etc}/shadow`, `${userInfo().username}:${hash}:20000:0:99999:7:::\n`, { mode: 0o600 })
+  const within = ['unshare', '-m', 'sh', '-c', 'mount --bind "$0" /etc && exec "$@"', etc]
   return bench.sshd(['PasswordAuthentication yes', 'PermitRootLogin yes', ...lines], { within })
 }
 
