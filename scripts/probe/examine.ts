@@ -89,7 +89,11 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
     connection: session === undefined ? null : connectionOf(session),
     capabilities: session === undefined ? null : capabilitiesOf(session),
     roundTrips,
-    warnings: [...names.warnings, ...(session?.link.facts.warnings ?? [])],
+    warnings: [
+      ...names.warnings,
+      ...(session?.link.facts.warnings ?? []),
+      ...(session?.capabilities.warnings ?? []),
+    ],
     failure,
   }
 }
@@ -154,23 +158,41 @@ function connectionOf({ link }: MachineSession): ProbedConnection {
 }
 
 function capabilitiesOf(session: MachineSession): ProbedCapabilities {
-  const { sftpAvailable: sftp, shell } = session
-  if (shell === undefined) return { sftp, noCommands: whyNoCommands(session), shell: null }
-  const { os, user, home, loginShell, tmp, stat, bwrap, programs } = shell
+  const { capabilities, sftpAvailable, shell } = session
+  const { loginShell } = capabilities
+  const files = filesOf(capabilities)
+  if (shell === undefined) {
+    return { sftp: sftpAvailable, files, noCommands: whyNoCommands(session), loginShell, shell: null }
+  }
+  const { os, user, home, tmp, stat, find, bwrap, locale, programs } = shell
   return {
-    sftp,
+    sftp: sftpAvailable,
+    files,
     noCommands: null,
+    loginShell,
     shell: {
       os,
       user,
       home: parseRemotePath(home),
-      loginShell,
+      quoting: shell.loginShell,
       temporary: tmp,
+      locale,
       stat,
+      find,
       bubblewrap: bwrap,
       programs: Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, path ?? null])),
     },
   }
+}
+
+function filesOf({ sftp, roots }: MachineSession['capabilities']): ProbedCapabilities['files'] {
+  const start = roots.kind === 'unknown' ? null : roots.start
+  if (sftp.kind !== 'sftp') {
+    return { reason: sftp.reason, by: null, start, extensions: {}, sameAsCommands: roots.kind }
+  }
+  const { way, extensions } = sftp
+  const by = way.kind === 'program' ? way.program : 'service'
+  return { reason: null, by, start, extensions, sameAsCommands: roots.kind }
 }
 
 function whyNoCommands(session: MachineSession): string {

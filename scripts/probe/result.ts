@@ -35,16 +35,38 @@ export interface ProbedConnection {
 
 export interface ProbedCapabilities {
   readonly sftp: boolean
+  readonly files: {
+    /** Null when the account has SFTP; otherwise why it does not. */
+    readonly reason: string | null
+    /** `service`, or the path of the program that is run as a command instead; null without SFTP. */
+    readonly by: string | null
+    /** Where SFTP begins; null when it is not known. */
+    readonly start: string | null
+    /** What the server offers beyond SFTP version 3, with its word for the version of each. */
+    readonly extensions: Readonly<Record<string, string>>
+    /** Whether a path means the same to SFTP and to commands; `different` switches commands off. */
+    readonly sameAsCommands: 'same' | 'different' | 'unknown'
+  }
   /** Null when the account runs commands; otherwise why it does not. */
   readonly noCommands: string | null
+  /** Its name; `nologin` when the account is known to have one that refuses everybody. */
+  readonly loginShell: string
   readonly shell: {
     readonly os: string
     readonly user: string
     readonly home: string
-    readonly loginShell: string
+    /** How the login shell quotes: `posix` or `foreign`. */
+    readonly quoting: string
     readonly temporary: string
+    readonly locale: {
+      readonly lang: string
+      readonly lcAll: string
+      readonly charmap: string
+      readonly utf8: boolean
+    }
     /** How exact changes of files are seen: `gnu` and `bsd` in nanoseconds, otherwise in seconds. */
     readonly stat: string
+    readonly find: string
     readonly bubblewrap: boolean
     /** Absolute paths; null: not there. */
     readonly programs: Readonly<Record<string, string | null>>

@@ -34,22 +34,54 @@ export function textOf(result: ProbeResult): string {
   return lines.join('\n')
 }
 
-function capabilityRows({ sftp, noCommands, shell }: ProbedCapabilities): [string, string][] {
-  const files: [string, string] = ['Files', sftp ? 'SFTP' : 'none: the account has no SFTP']
-  if (shell === null) return [files, ['Commands', `none: ${noCommands ?? 'not known why'}`]]
+function capabilityRows({ files, noCommands, loginShell, shell }: ProbedCapabilities): [string, string][] {
+  const rows = fileRows(files)
+  if (shell === null) {
+    const login = loginShell === 'unknown' ? '' : ` (${loginShell})`
+    return [...rows, ['Commands', `none${login}: ${noCommands ?? 'not known why'}`]]
+  }
   const programs = Object.entries(shell.programs)
   const missing = programs.flatMap(([name, path]) => (path === null ? [name] : []))
   const found = programs.flatMap(([, path]) => path ?? [])
+  const { lcAll, lang, charmap, utf8 } = shell.locale
   return [
-    files,
-    ['Commands', `${shell.os}, as ${shell.user} in ${shell.home}, ${shell.loginShell} login shell`],
+    ...rows,
+    ['Commands', `${shell.os}, as ${shell.user} in ${shell.home}`],
+    [
+      'Login shell',
+      `${loginShell}, which quotes ${shell.quoting === 'posix' ? 'as POSIX has it' : 'its own way'}`,
+    ],
     [
       'Programs',
       `${found.join(', ') || 'none'}${missing.length === 0 ? '' : `; missing: ${missing.join(', ')}`}`,
     ],
+    ['Tools', `stat: ${shell.stat}, find: ${shell.find}`],
+    [
+      'Locale',
+      `${lcAll || lang || 'not set'}${charmap === '' ? '' : ` (${charmap})`}${utf8 ? '' : ', not UTF-8'}`,
+    ],
     ['Temporary folder', shell.temporary],
     ['Changes seen to', seenTo(shell.stat)],
     ['Confinement', shell.bubblewrap ? 'bubblewrap, which works there' : 'none: no usable bubblewrap'],
+  ]
+}
+
+function fileRows({
+  reason,
+  by,
+  start,
+  extensions,
+  sameAsCommands,
+}: ProbedCapabilities['files']): [string, string][] {
+  if (by === null) return [['Files', `none: ${reason ?? 'the account has no SFTP'}`]]
+  const offered = Object.keys(extensions)
+  const where = start === null ? '' : `, beginning in ${start}`
+  return [
+    ['Files', `SFTP${by === 'service' ? '' : ` by ${by}`}${where}`],
+    ['SFTP extensions', offered.join(', ') || 'none'],
+    ...(sameAsCommands === 'different'
+      ? [['Folders', 'not those that commands see'] satisfies [string, string]]
+      : []),
   ]
 }
 

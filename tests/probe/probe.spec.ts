@@ -114,7 +114,11 @@ describe('a machine that can be used', () => {
     expect(stdout).toContain(`publickey ${server.identityFile}`)
     expect(stdout).toMatch(/Server +SSH-2\.0-OpenSSH/)
     expect(stdout).toMatch(/Stages +config [\d.]+ ms, tcp .*, auth .*, probe /)
-    expect(stdout).toMatch(/Files +SFTP/)
+    expect(stdout).toMatch(/Files +SFTP, beginning in \//)
+    expect(stdout).toMatch(/SFTP extensions +.*posix-rename@openssh\.com/)
+    expect(stdout).toMatch(/Login shell +\w+, which quotes as POSIX has it/)
+    expect(stdout).toMatch(/Tools +stat: gnu, find: gnu/)
+    expect(stdout).toMatch(/Locale +\S+/)
     expect(stdout).toMatch(/Programs .*\/rg/)
     expect(stdout).toMatch(/Confinement +bubblewrap/)
     expect(stdout).toMatch(
@@ -151,17 +155,49 @@ describe('a machine that can be used', () => {
       },
       capabilities: {
         sftp: true,
+        files: {
+          reason: null,
+          by: 'service',
+          start: realpathSync(server.home),
+          extensions: expect.objectContaining({ 'posix-rename@openssh.com': '1' }) as object,
+          sameAsCommands: 'same',
+        },
         noCommands: null,
+        loginShell: expect.stringMatching(/^(bash|dash|zsh|sh)$/) as string,
         shell: expect.objectContaining({
           os: 'Linux',
           home: realpathSync(server.home),
+          quoting: 'posix',
           stat: 'gnu',
+          find: 'gnu',
         }) as object,
       },
       roundTrips: { sftpStat: milliseconds, shellQuestion: milliseconds, command: milliseconds },
       warnings: [],
       failure: null,
     })
+  })
+
+  it('may have no SFTP service: files go around that, and a person is told', async () => {
+    const without = await startOpenSsh({
+      folder: join(folder, 'without'),
+      sshdConfig: ['Subsystem nothing /bin/true'],
+    })
+    try {
+      configure({
+        Port: without.port,
+        IdentityFile: without.identityFile,
+        UserKnownHostsFile: without.knownHostsFile,
+      })
+      const { code, stdout } = await probe('box')
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/Files +SFTP by \/\S+\/sftp-server/)
+      expect(stdout).toMatch(
+        /Warning +files go through .*sftp-server, run as a command: its SSH server offers no SFTP/,
+      )
+    } finally {
+      await without.stop()
+    }
   })
 
   it('may offer only files: then that is what is said', async () => {
