@@ -6,7 +6,6 @@ import { ChannelError } from '../ssh/errors.ts'
 import type { Extensions } from '../ssh/channel/sftp-protocol.ts'
 import type { SftpWay } from '../ssh/channel/sftp.ts'
 import type { Exec } from '../ssh/connection/link.ts'
-import type { Roots } from './roots.ts'
 import { quotingOf, startProbe, type LoginShell } from './shell/command-line.ts'
 import { shellKindOf, type ShellKind } from './shell/login-shell.ts'
 import { askMarked, printsAWord } from './shell/marked-answer.ts'
@@ -63,6 +62,14 @@ export type SftpAnswer =
   | { readonly kind: 'none'; readonly reason: string }
   /** It did not come up in time, which may be different the next time. */
   | { readonly kind: 'unknown'; readonly reason: string }
+
+/** Whether SFTP and commands see the same folders. */
+export type Roots =
+  /** `start` is where SFTP begins; commands begin in the shell's home. */
+  | { readonly kind: 'same'; readonly start: string }
+  | { readonly kind: 'different'; readonly start: string; readonly home: string }
+  /** One of the two is not there, or could not be asked. */
+  | { readonly kind: 'unknown' }
 
 export interface Capabilities {
   readonly commands: ShellAnswer

@@ -7,17 +7,10 @@ import { PresenceError } from '../base/failure.ts'
 import type { FileAttributes, SftpChannel } from '../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../ssh/errors.ts'
 import type { Exec } from '../ssh/connection/link.ts'
-import type { Shell } from './capabilities.ts'
+import type { Roots, Shell } from './capabilities.ts'
 import { startScript } from './shell/command-line.ts'
 import { askMarked } from './shell/marked-answer.ts'
 import { IDENTIFY } from './shell/scripts.ts'
-
-export type Roots =
-  /** `start` is where SFTP begins; commands begin in the shell's home. */
-  | { readonly kind: 'same'; readonly start: string }
-  | { readonly kind: 'different'; readonly start: string; readonly home: string }
-  /** One of the two is not there, or could not be asked. */
-  | { readonly kind: 'unknown' }
 
 /** A folder may change between two looks at it; one that is another differs each time. */
 const LOOKS = 3

@@ -11,12 +11,13 @@ import { ChannelError } from '../ssh/errors.ts'
 import {
   probeShell,
   type Capabilities,
+  type Roots,
   type SftpAnswer,
   type Shell,
   type ShellAnswer,
 } from './capabilities.ts'
 import { hasNoLogin } from './refused-login.ts'
-import { compareRoots, type Roots } from './roots.ts'
+import { compareRoots } from './roots.ts'
 import { HelperShell } from './shell/helper-shell.ts'
 
 export class MachineSession {
