@@ -11,6 +11,8 @@ const UNREAD_CHARACTERS = 256 * 1024
 /** No more bytes than this are taken in a span: a program that floods its terminal has to wait, as at a real one. */
 const MOST_BYTES = 512 * 1024
 const SPAN_MS = 100
+/** What came is looked at so much later. */
+const WAKE_MS = 10
 
 export interface ReadUntil {
   /** Stop as soon as this text has come. */
@@ -35,6 +37,7 @@ export class NamedTerminal {
   readonly #keys = new CursorKeyMode()
   readonly #heard = new Set<() => void>()
   #end: string | undefined
+  #waking: NodeJS.Timeout | undefined
   #spanBegan = 0
   #bytesInSpan = 0
 
@@ -125,7 +128,11 @@ export class NamedTerminal {
     this.#wake()
   }
 
+  /** Tell those who wait, at most once in a while: chunks are small and may be many. */
   #wake(): void {
-    for (const look of [...this.#heard]) look()
+    this.#waking ??= setTimeout(() => {
+      this.#waking = undefined
+      for (const look of [...this.#heard]) look()
+    }, WAKE_MS)
   }
 }

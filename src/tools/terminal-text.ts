@@ -14,7 +14,9 @@ const PRIVATE_SEQUENCE = /\u001b\[[<=>?!][0-?]*[ -/]*[@-~]/g
 export class TerminalText {
   readonly #decoder = new StringDecoder('utf8')
   readonly #most: number
-  #raw = ''
+  /** In the order they came; joined only to be read, since a terminal's chunks are small and many. */
+  #parts: string[] = []
+  #length = 0
   #dropped = 0
 
   /** @param most - characters kept until they are read; older ones go first. */
@@ -23,30 +25,45 @@ export class TerminalText {
   }
 
   push(chunk: Buffer): void {
-    this.#raw += this.#decoder.write(chunk)
-    const over = this.#raw.length - this.#most
-    if (over <= 0) return
-    this.#dropped += over
-    this.#raw = this.#raw.slice(over)
+    const text = this.#decoder.write(chunk)
+    if (text === '') return
+    this.#parts.push(text)
+    this.#length += text.length
+    const [oldest = ''] = this.#parts
+    // What is gone makes room for twice the most, so that the array is not moved for each chunk.
+    if (this.#length - oldest.length >= 2 * this.#most) this.#forget()
   }
 
   get isEmpty(): boolean {
-    return this.#raw === ''
+    return this.#length === 0
   }
 
   /** What is unread, left unread. */
   peek(): string {
-    return readable(this.#raw)
+    this.#forget()
+    return readable(this.#parts.join(''))
   }
 
   /** What is unread, and how many characters before it were dropped. */
   take(): { readonly text: string; readonly dropped: number } {
-    const unfinished = UNFINISHED.exec(this.#raw)?.[0] ?? ''
-    const text = readable(this.#raw.slice(0, this.#raw.length - unfinished.length))
+    this.#forget()
+    const raw = this.#parts.join('')
+    const unfinished = UNFINISHED.exec(raw)?.[0] ?? ''
+    const text = readable(raw.slice(0, raw.length - unfinished.length))
     const dropped = this.#dropped
-    this.#raw = unfinished
+    this.#parts = unfinished === '' ? [] : [unfinished]
+    this.#length = unfinished.length
     this.#dropped = 0
     return { text, dropped }
+  }
+
+  /** Leave only the newest. */
+  #forget(): void {
+    const over = this.#length - this.#most
+    if (over <= 0) return
+    this.#parts = [this.#parts.join('').slice(over)]
+    this.#length = this.#most
+    this.#dropped += over
   }
 }
 

@@ -155,6 +155,18 @@ describe('presence_terminal through several calls', () => {
     expect(text.length).toBeLessThan(40_000)
   })
 
+  it('answers by the time-out also while a program floods it, and ends that program', async () => {
+    const flooded = await terminal('start', { command: 'sh -c "yes; echo $?"', timeout_seconds: 2 })
+    expect(flooded).toContain('\ny\ny\n')
+    for (let round = 0; round < 3; round += 1) {
+      expect(await terminal('read', { timeout_seconds: 1 })).toContain('\ny\ny\n')
+    }
+    expect(await terminal('write', { key: 'ctrl-c', timeout_seconds: 20 })).toMatch(
+      /ended (by SIGINT|with exit code)/,
+    )
+    expect(await processes('^yes$')).toBe('0')
+  })
+
   it('shows what a person would see of overwriting, colours and half characters', async () => {
     await terminal('start', { command: 'stty -echo; exec sh' })
     const shown = await terminal('write', {

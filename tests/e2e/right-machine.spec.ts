@@ -191,6 +191,8 @@ describe('a session whose place changes under it', () => {
       for (const result of await play(web, session, everything)) {
         expect(result.isError, `${result.tool}: ${result.text}`).toBe(true)
         expect(result.text, result.tool).toContain('one')
+        // No talk of what else may be wrong, and no way to wider permissions: the machine is not known.
+        expect(result.text, result.tool).not.toMatch(/sandbox backend|danger-full-access/)
       }
     } finally {
       knownMachines()
@@ -201,6 +203,18 @@ describe('a session whose place changes under it', () => {
     const [read] = await play(web, session, [call('read', { file_path: 'name.txt' })])
     expect(read?.text).toContain('1: one')
   })
+})
+
+it('a local session in the folder of the mounts changes nothing in it', async () => {
+  const mounts = join(stage.home.folder, 'presence/mounts')
+  const local = await openSession(web, { cwd: mounts })
+  const results = await play(web, local, [
+    call('bash', { command: `echo x > stray.txt; echo y > one${project}/stray.txt`, description: 'Write' }),
+    call('write', { file_path: 'stray.txt', content: 'x' }),
+  ])
+  for (const result of results) expect(result.isError, `${result.tool}: ${result.text}`).toBe(true)
+  expect(results[0]?.text).toContain('stands for all machines')
+  nothingHere()
 })
 
 describe('the current workspace in a local session', () => {

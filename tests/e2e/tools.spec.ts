@@ -216,6 +216,12 @@ describe('presence_search', () => {
     expect((await one('search', { content: 'not there at all', ...args })).text).toContain('\nno match\n[not')
   })
 
+  it('of one file takes no name, which would not be looked at', async () => {
+    expect(await refused('search', { content: 'needle', path: 'hello.txt', name: '*.py' })).toContain(
+      'leave name out, or give a folder',
+    )
+  })
+
   it('explains what it cannot do', async () => {
     expect(await refused('search', {})).toContain('give content, name, or both')
     expect(await refused('search', { content: '' })).toContain('give content, name, or both')
@@ -248,7 +254,9 @@ describe('presence_exec', () => {
     const cancelled = play(web, session, [call('presence_exec', { command: 'sleep 4714' })])
     await until(async () => (await stage.machine.run('pgrep -fc "^sleep 4714"')).stdout.trim() === '1')
     await web.rpc('session.cancel', { sessionId: session })
-    await cancelled
+    const [told] = await cancelled
+    expect(told?.text).toMatch(/cancel|abort/i)
+    expect(told?.text).not.toContain('[object')
     await until(async () => (await stage.machine.run('pgrep -fc "^sleep 4714"')).stdout.trim() === '0')
   })
 })
