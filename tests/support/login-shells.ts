@@ -2,7 +2,7 @@
  * One real sshd with an account for every login shell that Presence promises, and ways to make their start
  * files print. SFTP is the external program, which sshd starts through the login shell.
  */
-import { rmSync, symlinkSync, mkdirSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { RemoteFiles } from '../../src/remote/files/remote-files.ts'
 import { Machine } from '../../src/remote/machine.ts'
@@ -52,12 +52,17 @@ export async function startLoginShells<Name extends AccountName>(
   wanted: readonly [Name, ...Name[]],
   sshdConfig: readonly string[] = [],
 ): Promise<LoginShells<Name>> {
-  const shells = wanted.map((name) => [name, name === 'busybox' ? ashOfBusybox() : program(name)] as const)
-  const {
-    folder,
-    of: accounts,
-    remove,
-  } = await makeAccounts(Object.fromEntries(shells) as Record<Name, string>)
+  const links = mkdtempSync('/var/tmp/presence-shells-')
+  chmodSync(links, 0o755)
+  const shells = wanted.map(
+    (name) => [name, name === 'busybox' ? ashOfBusybox(links) : program(name)] as const,
+  )
+  const made = await makeAccounts(Object.fromEntries(shells) as Record<Name, string>)
+  const { folder, of: accounts } = made
+  const remove = async (): Promise<void> => {
+    await made.remove()
+    rmSync(links, { recursive: true, force: true })
+  }
   const names = wanted.map((name) => accounts[name].name)
   const machineFolder = join(folder, 'machine')
   const server = await startOpenSsh({
@@ -126,11 +131,8 @@ function program(name: string): string {
 }
 
 /** busybox decides by the name it is called by, as on the systems where it is the only shell. */
-function ashOfBusybox(): string {
-  const folder = '/var/tmp/presence-busybox'
-  mkdirSync(folder, { recursive: true })
+function ashOfBusybox(folder: string): string {
   const link = join(folder, 'ash')
-  rmSync(link, { force: true })
   symlinkSync(program('busybox'), link)
   return link
 }
