@@ -10,7 +10,7 @@ import ssh2 from 'ssh2'
 import { run, startChild } from '../project/children.ts'
 import { findProgram } from '../project/programs.ts'
 import { Secrets } from '../../src/ssh/auth/secrets.ts'
-import { resolveHop, resolveSettings } from '../../src/ssh/config/resolve.ts'
+import { forecastSettings, resolveHop, resolveSettings } from '../../src/ssh/config/resolve.ts'
 import { defaultSources } from '../../src/ssh/config/sources.ts'
 import type { Link } from '../../src/ssh/connection/link.ts'
 import { ConnectionPool } from '../../src/ssh/connection/pool.ts'
@@ -35,6 +35,7 @@ function ourPool(server: BenchServer, { ownConfig = false, onSettings }: OurWay)
       onSettings?.(performance.now() - began)
       return settings
     },
+    forecast: (machine) => forecastSettings(machine, chosen),
     hopSettings: (hop, signal) => resolveHop(hop, chosen, signal),
     questions: NOBODY,
     secrets: new Secrets(),

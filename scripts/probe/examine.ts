@@ -7,7 +7,7 @@ import { Machine } from '../../src/remote/machine.ts'
 import type { MachineSession } from '../../src/remote/session.ts'
 import { Secrets } from '../../src/ssh/auth/secrets.ts'
 import { listAliases, type AliasList } from '../../src/ssh/config/aliases.ts'
-import { resolveHop, resolveSettings } from '../../src/ssh/config/resolve.ts'
+import { forecastSettings, resolveHop, resolveSettings } from '../../src/ssh/config/resolve.ts'
 import { defaultSources } from '../../src/ssh/config/sources.ts'
 import type { ConfigSources, MachineSettings } from '../../src/ssh/config/settings.ts'
 import { ConnectionPool } from '../../src/ssh/connection/pool.ts'
@@ -49,6 +49,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
       if (!names.aliases.includes(machine)) throw unknown(machine, names)
       return (settings = await resolveSettings(machine, sources, signal))
     },
+    forecast: (machine) => forecastSettings(machine, sources),
     hopSettings: (hop, signal) => resolveHop(hop, sources, signal),
     questions: options.questions,
     secrets: new Secrets(),

@@ -8,7 +8,7 @@ import { homedir, userInfo } from 'node:os'
 import { parse } from 'yaml'
 import { messageOf, systemCode } from '../base/failure.ts'
 import { listAliases } from '../ssh/config/aliases.ts'
-import { previewSettings, resolveHop, resolveSettings } from '../ssh/config/resolve.ts'
+import { forecastSettings, previewSettings, resolveHop, resolveSettings } from '../ssh/config/resolve.ts'
 import type { ConfigSources, MachineSettings } from '../ssh/config/settings.ts'
 import { ConnectError } from '../ssh/errors.ts'
 import { parseMachineEntry, settingsOfEntry, type MachineEntry } from './machine-entry.ts'
@@ -74,6 +74,19 @@ export class Machines {
     const alias = aliasOf(name, entry)
     const base = alias === undefined ? undefined : await resolveSettings(alias, this.#sources, signal)
     return settingsOfEntry(name, entry, base, localUser())
+  }
+
+  /** As `settings` will most likely tell, at once; undefined when that cannot be told. */
+  async forecast(name: string): Promise<MachineSettings | undefined> {
+    const known = this.get(name)
+    if (known === undefined || known.problem !== undefined) return undefined
+    const entry = this.#snapshot.entries.get(name)
+    if (entry === undefined) return forecastSettings(name, this.#sources)
+    const alias = aliasOf(name, entry)
+    const base = alias === undefined ? undefined : await forecastSettings(alias, this.#sources)
+    return alias !== undefined && base === undefined
+      ? undefined
+      : settingsOfEntry(name, entry, base, localUser())
   }
 
   /**

@@ -53,6 +53,7 @@ export class Presence {
     this.#localPlaces = localPlaces(this.home.dshHome, this.home.mounts, env, homedir())
     this.#pool = new ConnectionPool({
       settings: (machine, signal) => this.machines.settings(machine, signal),
+      forecast: (machine) => this.machines.forecast(machine),
       hopSettings: (hop, signal) => this.machines.hopSettings(hop, signal),
       questions: NOBODY,
       secrets: new Secrets(),

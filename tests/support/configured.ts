@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { findProgram } from '../../scripts/project/programs.ts'
 import type { DemoMachine } from '../../scripts/machine/machine.ts'
 import { Secrets } from '../../src/ssh/auth/secrets.ts'
-import { resolveHop, resolveSettings } from '../../src/ssh/config/resolve.ts'
+import { forecastSettings, resolveHop, resolveSettings } from '../../src/ssh/config/resolve.ts'
 import type { ConfigSources } from '../../src/ssh/config/settings.ts'
 import { ConnectionPool } from '../../src/ssh/connection/pool.ts'
 import { NOBODY, type Questions } from '../../src/ssh/questions.ts'
@@ -32,6 +32,7 @@ export function configured(text: string, options: ConfiguredOptions = {}): Confi
   }
   const pool = new ConnectionPool({
     settings: (machine, signal) => resolveSettings(machine, sources, signal),
+    forecast: (machine) => forecastSettings(machine, sources),
     hopSettings: (hop, signal) => resolveHop(hop, sources, signal),
     questions: options.questions ?? NOBODY,
     secrets: new Secrets(),

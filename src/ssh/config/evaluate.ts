@@ -4,6 +4,7 @@
  *
  * Goes on where `ssh` would stop: a line that cannot be understood is left out with a warning.
  */
+import type { ConfigFile } from './config-file.ts'
 import { canonicalHost, type ParsedDestination } from './destination.ts'
 import { allTokens, expandAll, expandTilde, expandTokens, type Destination } from './expand.ts'
 import type { LocalFacts } from './facts.ts'
@@ -16,10 +17,13 @@ import { dirname } from 'node:path'
 export interface Evaluated {
   readonly printed: Printed
   readonly warnings: readonly string[]
+  /** False when more than the files decides (a command, a network), or a line was not understood. */
+  readonly certain: boolean
 }
 
 /**
  * @param runExec Runs the commands of `Match exec`; without it none is run, and no block with one holds.
+ * @param seen Told of each file that was looked at.
  * @throws ConfigProblem when a file is missing or not to be trusted, or a value cannot be expanded.
  */
 export async function evaluate(
@@ -27,13 +31,24 @@ export async function evaluate(
   sources: ConfigSources,
   facts: LocalFacts,
   runExec?: ExecRunner,
+  seen: (path: string, file: ConfigFile) => void = () => undefined,
 ): Promise<Evaluated> {
   const typed = destination.host
   const values = new Map<string, string[]>()
   if (destination.user !== undefined) values.set('user', [destination.user])
   if (destination.port !== undefined) values.set('port', [String(destination.port)])
   const warnings = new Set<string>()
-  const common = { typed, values, facts, sources, runExec, warn: (text: string) => void warnings.add(text) }
+  let sure = true
+  const common = {
+    typed,
+    values,
+    facts,
+    sources,
+    runExec,
+    warn: (text: string) => void warnings.add(text),
+    seen,
+    unsure: () => void (sure = false),
+  }
 
   const first = await readPass({ ...common, host: typed, second: false })
   const host = dialledHost(typed, values)
@@ -45,7 +60,7 @@ export async function evaluate(
   if (first.asksSecondPass || canonicalises) await readPass({ ...common, host, second: true })
 
   complete(values, host, typed, sources, facts)
-  return { printed: values, warnings: [...warnings] }
+  return { printed: values, warnings: [...warnings], certain: sure && warnings.size === 0 }
 }
 
 function dialledHost(typed: string, values: Printed): string {

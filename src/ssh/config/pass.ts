@@ -3,7 +3,7 @@
  * and which value of a keyword is kept. `evaluate.ts` may ask for two readings.
  */
 import { dirname } from 'node:path'
-import { readConfigFile, type Line } from './config-file.ts'
+import { readConfigFile, type ConfigFile, type Line } from './config-file.ts'
 import { allTokens, expandAll, expandTokens, type Tokens } from './expand.ts'
 import type { LocalFacts } from './facts.ts'
 import { includedFiles, type Origin } from './include.ts'
@@ -30,6 +30,10 @@ export interface PassInput {
   readonly sources: ConfigSources
   readonly runExec: ExecRunner | undefined
   readonly warn: (text: string) => void
+  /** Told of each file that decides: also of one that is not there. */
+  readonly seen: (path: string, file: ConfigFile) => void
+  /** Told when something outside of the files decides. */
+  readonly unsure: () => void
 }
 
 /** Files within files, as deep as OpenSSH goes. */
@@ -66,6 +70,7 @@ class Pass {
     this.#files += 1
     if (this.#files > MOST_FILES) throw new ConfigProblem(`more than ${MOST_FILES} files are included`)
     const file = readConfigFile(path)
+    this.#in.seen(path, file)
     if (file.kind === 'absent') {
       if (path === sources.onlyFile) throw new ConfigProblem(`there is no file ${path}`)
       return
@@ -110,11 +115,12 @@ class Pass {
       return false
     }
     this.asksSecondPass ||= asksSecondPass(criteria)
+    if (criteria.some(({ name }) => name === 'localnetwork')) this.#in.unsure()
     return holds && this.#criteriaHold(criteria)
   }
 
   #criteriaHold(criteria: readonly Criterion[]): Promise<boolean> {
-    const { typed, second, values, facts, runExec } = this.#in
+    const { typed, second, values, facts, runExec, unsure } = this.#in
     const subject = {
       host: this.#hostSoFar(),
       originalHost: typed,
@@ -123,9 +129,10 @@ class Pass {
       tag: firstOf(values, 'tag') ?? '',
       secondPass: second,
     }
-    return criteriaHold(criteria, subject, async (command) =>
-      runExec?.(expandTokens(command, this.#tokensSoFar())),
-    )
+    return criteriaHold(criteria, subject, async (command) => {
+      unsure()
+      return runExec?.(expandTokens(command, this.#tokensSoFar()))
+    })
   }
 
   #hostSoFar(): string {

@@ -61,7 +61,7 @@ export async function askProgram(
 }
 
 /** Changes when the program at this path is replaced. */
-function editionOf(program: string): string {
+export function editionOf(program: string): string {
   const stats = statSync(program, { throwIfNoEntry: false })
   return `${program} ${stats?.size} ${stats?.mtimeMs}`
 }

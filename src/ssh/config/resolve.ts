@@ -10,7 +10,8 @@ import { localFacts, type LocalFacts } from './facts.ts'
 import { interpret, UnsupportedConfig } from './interpret.ts'
 import type { ExecRunner } from './pass.ts'
 import { ConfigProblem } from './problem.ts'
-import { askProgram } from './program.ts'
+import { judged } from './judged.ts'
+import { askProgram, editionOf } from './program.ts'
 import { runProgram } from './run-program.ts'
 import type { ConfigSources, MachineSettings } from './settings.ts'
 
@@ -66,6 +67,26 @@ export function previewSettings(
   })
 }
 
+/**
+ * The settings as the `ssh` program will most likely tell them: by our own evaluation, at once.
+ * @returns undefined where that cannot be told without running something, or where anything is doubtful.
+ */
+export async function forecastSettings(
+  alias: string,
+  sources: ConfigSources,
+  facts: LocalFacts = localFacts(),
+): Promise<MachineSettings | undefined> {
+  try {
+    const destination = destinationOf(alias, parseDestination(alias))
+    const { printed, certain } = await evaluate(destination, sources, facts)
+    return certain ? interpret(destination.host, printed, facts) : undefined
+  } catch (error) {
+    // Whoever is certain will say it.
+    if (error instanceof ConfigProblem) return undefined
+    throw error
+  }
+}
+
 /** True when `ssh` could be asked for this name: not empty, and no character a shell would act upon. */
 export function isUsableAlias(alias: string): boolean {
   const destination = parseDestination(alias)
@@ -78,15 +99,12 @@ async function resolveDestination(
   signal: AbortSignal | undefined,
   facts: LocalFacts,
 ): Promise<MachineSettings> {
-  if (sources.sshProgram !== undefined) {
-    const { printed, defaults } = await askProgram(
-      sources.sshProgram,
-      sources.onlyFile,
-      destination,
-      facts,
-      signal,
-    )
-    return interpret(destination.host, printed, facts, defaults)
+  const { sshProgram, onlyFile } = sources
+  if (sshProgram !== undefined) {
+    return judged(editionOf(sshProgram), destination, sources, facts, async () => {
+      const { printed, defaults } = await askProgram(sshProgram, onlyFile, destination, facts, signal)
+      return interpret(destination.host, printed, facts, defaults)
+    })
   }
   const { printed } = await evaluate(destination, sources, facts, execRunner(facts, signal))
   return interpret(destination.host, printed, facts)

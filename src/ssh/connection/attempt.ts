@@ -11,6 +11,7 @@ import type { Question, Questions } from '../questions.ts'
 import type { Carrier } from './carrier.ts'
 import { dial } from './dial.ts'
 import { algorithmsFor, handshake } from './handshake.ts'
+import { HeadStart } from './head-start.ts'
 import type { Link } from './link.ts'
 import { runProxyCommand } from './proxy-command.ts'
 import { planRoute, type HopSettings } from './route.ts'
@@ -24,6 +25,8 @@ const CROWDED_PAUSES_MS = [200, 600, 1500]
 
 export interface ConnectDependencies {
   readonly settings: (machine: string, signal: AbortSignal) => Promise<MachineSettings>
+  /** The settings as they most likely are, told at once and without running anything. */
+  readonly forecast?: (machine: string) => Promise<MachineSettings | undefined>
   readonly hopSettings: (hop: string, signal: AbortSignal) => Promise<MachineSettings>
   readonly questions: Questions
   readonly secrets: Secrets
@@ -47,6 +50,22 @@ export async function connectOnce(
   onProgress: (progress: Progress) => void,
   signal: AbortSignal,
 ): Promise<Link> {
+  const { forecast, env, platform } = dependencies
+  const headStart = new HeadStart(machine, { forecast, env, platform })
+  try {
+    return await connectAlong(machine, dependencies, headStart, onProgress, signal)
+  } finally {
+    headStart.drop()
+  }
+}
+
+async function connectAlong(
+  machine: string,
+  dependencies: ConnectDependencies,
+  headStart: HeadStart,
+  onProgress: (progress: Progress) => void,
+  signal: AbortSignal,
+): Promise<Link> {
   const target = await dependencies.settings(machine, signal)
   const hopSettings: HopSettings = (hop) =>
     dependencies.hopSettings(hop, signal).catch((error: unknown) => {
@@ -58,7 +77,7 @@ export async function connectOnce(
   for (const settings of route) {
     const hop = settings === target ? undefined : settings.alias
     const waitedMs = performance.now() - began
-    const step: Step = { settings, from: link, waitedMs, dependencies, signal, onProgress, hop }
+    const step: Step = { settings, from: link, waitedMs, dependencies, headStart, signal, onProgress, hop }
     try {
       link = await connectWhenCrowded(step)
     } catch (error) {
@@ -78,6 +97,8 @@ interface Step {
   /** Milliseconds that the machines before it took. */
   readonly waitedMs: number
   readonly dependencies: ConnectDependencies
+  /** Of the machine itself; it never fits a jump host. */
+  readonly headStart: HeadStart
   readonly signal: AbortSignal
   readonly onProgress: (progress: Progress) => void
   readonly hop: string | undefined
@@ -99,7 +120,7 @@ async function connectWhenCrowded(step: Step): Promise<Link> {
 }
 
 async function connectStep(step: Step): Promise<Link> {
-  const { settings, dependencies, signal, hop } = step
+  const { settings, dependencies, headStart, signal, hop } = step
   const report = (stage: Stage, asking?: Question['kind']): void => step.onProgress({ stage, hop, asking })
   const clock = new StageClock(settings.alias, settings.connectTimeoutMs ?? STAGE_LIMIT_MS, report)
   if (step.from !== undefined) clock.add('proxy', step.waitedMs)
@@ -110,7 +131,11 @@ async function connectStep(step: Step): Promise<Link> {
     const [identities, algorithms] = await race(
       () =>
         Promise.all([
-          clock.asking(() => collectIdentities(settings.auth, dependencies.env, dependencies.platform)),
+          clock.asking(
+            async () =>
+              (await headStart.identities(settings.auth)) ??
+              collectIdentities(settings.auth, dependencies.env, dependencies.platform),
+          ),
           algorithmsFor(settings),
         ]),
       ways,
@@ -139,8 +164,8 @@ async function connectStep(step: Step): Promise<Link> {
 }
 
 /** A connection that the configuration sends through a proxy is never dialled directly instead. */
-function carry(
-  { settings, from, dependencies }: Step,
+async function carry(
+  { settings, from, dependencies, headStart }: Step,
   clock: StageClock,
   ways: readonly WayOut[],
 ): Promise<Carrier> {
@@ -148,9 +173,12 @@ function carry(
     clock.enter('proxy')
     return throughHop(from, settings, ways)
   }
-  if (settings.proxyCommand === undefined) return dial(settings, ways, (stage) => clock.enter(stage))
+  if (settings.proxyCommand === undefined) {
+    const enter = (stage: Stage): void => clock.enter(stage)
+    return (await headStart.carrier(settings, ways, enter)) ?? dial(settings, ways, enter)
+  }
   clock.enter('proxy')
-  return Promise.resolve(runProxyCommand(settings.proxyCommand, dependencies))
+  return runProxyCommand(settings.proxyCommand, dependencies)
 }
 
 function atHop(error: unknown, target: MachineSettings): unknown {

@@ -42,6 +42,8 @@ export async function dial(
       [...ways, diesWith(failed.signal)],
     )
     socket.off('error', onError)
+    // The connection listens from when it is begun, which may be later; until then nothing may end the process.
+    socket.on('error', (_seenAsClosed) => undefined)
     return {
       stream: socket,
       address: `${socket.remoteAddress ?? settings.host}:${socket.remotePort ?? settings.port}`,

@@ -16,6 +16,7 @@ import type { SftpChannel } from '../channel/sftp.ts'
 import { ChannelError, LinkLostError, type Stage } from '../errors.ts'
 import type { KeyDescription } from '../trust/fingerprint.ts'
 import type { Carrier } from './carrier.ts'
+import { FirstChannel } from './first-channel.ts'
 import { ChannelRefused, ChannelSlots, QueueLeft } from './channel-slots.ts'
 
 /** A channel open, or any other small request, that has no answer by then will have none. */
@@ -72,6 +73,7 @@ export class Link {
   readonly silences = new Emitter<Date | undefined>()
   readonly #client: Client
   readonly #carrier: Carrier
+  readonly #firstChannel: FirstChannel
   readonly #death = new AbortController()
   readonly #slots: ChannelSlots
   /** Slots of what stays open for long; the same ones, where the server does not mind. */
@@ -96,8 +98,10 @@ export class Link {
     this.#lasting = new ChannelSlots(facts.machine)
     this.#slots = this.#serial ? new ChannelSlots(facts.machine, 1) : this.#lasting
     this.#openingSftp = new SharedAttempt(`opening SFTP on ${facts.machine}`, () => this.#openSftp())
+    this.#firstChannel = new FirstChannel(client, facts.ident)
     carrier.stream.on('data', () => {
       this.#lastByte = performance.now()
+      this.#firstChannel.heard()
       if (this.#silent) this.#setSilent(false)
     })
     client.on('error', (error) => this.#die(`the connection broke: ${messageOf(error)}`, error))
@@ -279,6 +283,7 @@ export class Link {
         }),
       )
     })
+    this.#firstChannel.asked(opening)
     try {
       return await race(() => opening, [diesWith(this.dead)], {
         afterMs: this.requestMs,
