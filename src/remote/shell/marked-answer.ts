@@ -8,8 +8,8 @@ import { LinkLostError } from '../../ssh/errors.ts'
 import type { Start } from './command-line.ts'
 import { randomMark } from './marked.ts'
 
-/** A script that took longer than this is reported instead of waited for. */
-const ANSWER_MS = 20_000
+/** A script that took so much longer than any small request may take is reported instead of waited for. */
+const LONGER_MS = 5000
 const LONGEST_ANSWER = 256 * 1024
 /** What is kept of either stream when there is no answer, in bytes. */
 const KEPT = 4096
@@ -46,17 +46,25 @@ async function runToEnd(
   signal: AbortSignal | undefined,
 ): Promise<{ readonly output: string; readonly errors: string }> {
   const channel = await exec(commandLine, { signal })
-  const { machine, dead } = channel.owner
+  const { owner } = channel
+  const { machine, dead, requestMs } = owner
   channel.stdin.end(preamble)
   const output = collect(channel.stdout, LONGEST_ANSWER)
   const errors = collect(channel.stderr, KEPT)
+  const answerMs = requestMs + LONGER_MS
+  let verdict: Promise<void> | undefined
   await race(() => channel.closed, [], {
-    afterMs: ANSWER_MS,
+    afterMs: answerMs,
     error: () => {
       channel.close()
-      const reason = `the login shell did not finish a probe within ${ANSWER_MS / 1000} s`
+      verdict = owner.suspect(answerMs)
+      const reason = `the login shell did not finish a probe within ${answerMs / 1000} s`
       return new LinkLostError(reason, { machine })
     },
+  }).catch(async (error: unknown) => {
+    // Whoever hears of it may try again at once: by then it is known whether the line is dead.
+    await verdict
+    throw error
   })
   dead.throwIfAborted()
   return { output: output(), errors: errors() }

@@ -179,10 +179,7 @@ function afterMark(
   stdout.on('data', read)
   stderr.resume()
   void closed.then(() => waiting.resolve(undefined))
-  return race(() => waiting.promise, [diesWith(owner.dead)], {
-    afterMs: owner.requestMs,
-    error: () => silent(owner),
-  })
+  return inTime(owner, () => waiting.promise)
 }
 
 /**
@@ -206,15 +203,32 @@ async function speak(
   channel.stdout.resume()
   let extensions: Extensions
   try {
-    extensions = await race(() => conversation.begin(), [diesWith(owner.dead)], {
-      afterMs: owner.requestMs,
-      error: () => silent(owner),
-    })
+    extensions = await inTime(owner, () => conversation.begin())
   } catch (error) {
     channel.close()
     throw error instanceof LinkLostError ? error : await explain(error)
   }
   return new SftpChannel(conversation.sftp, owner, extensions, way)
+}
+
+/**
+ * Wait for what the program says. Whoever hears of its silence may try again at once: by then it is known
+ * whether the whole line is dead.
+ */
+async function inTime<T>(owner: Owner, wait: () => Promise<T>): Promise<T> {
+  let verdict: Promise<void> | undefined
+  try {
+    return await race(wait, [diesWith(owner.dead)], {
+      afterMs: owner.requestMs,
+      error: () => {
+        verdict = owner.suspect(owner.requestMs)
+        return silent(owner)
+      },
+    })
+  } catch (error) {
+    await verdict
+    throw error
+  }
 }
 
 function silent({ machine, requestMs }: Owner): LinkLostError {

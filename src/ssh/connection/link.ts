@@ -284,12 +284,18 @@ export class Link {
       )
     })
     this.#firstChannel.asked(opening)
+    let verdict: Promise<void> | undefined
     try {
       return await race(() => opening, [diesWith(this.dead)], {
         afterMs: this.requestMs,
-        error: () => this.#silence(doing),
+        error: () => {
+          verdict = this.suspect(this.requestMs)
+          return this.#silence(doing)
+        },
       })
     } catch (error) {
+      // Whoever hears of the failure may try again at once: by then it is known whether the line is dead.
+      await verdict
       opening.then(
         (late) => late.close(),
         (_theSameError: unknown) => undefined,
