@@ -10,10 +10,21 @@ export interface KeyPair {
   readonly publicLine: string
 }
 
+/**
+ * The library now and then makes a private key that it cannot read itself (17 of 3,000): it takes a value
+ * for shorter when that happens to begin with a zero.
+ */
+function readableKeyPair(comment: string): { readonly private: string; readonly public: string } {
+  for (;;) {
+    const made = ssh2.utils.generateKeyPairSync('ed25519', { comment })
+    if (!(ssh2.utils.parseKey(made.private) instanceof Error)) return made
+  }
+}
+
 /** The Ed25519 key pair in `file` and `file.pub`, made when it is not there. */
 export async function keyPairAt(file: string, comment: string): Promise<KeyPair> {
   if (!existsSync(file)) {
-    const made = ssh2.utils.generateKeyPairSync('ed25519', { comment })
+    const made = readableKeyPair(comment)
     await writeFile(`${file}.pub`, `${made.public}\n`)
     await writeFile(file, made.private, { mode: 0o600 })
   }

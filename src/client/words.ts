@@ -57,7 +57,8 @@ export function factLines(facts: MachineFactsView, strings: Strings): readonly s
   const commands = facts.exec
     ? [strings.confinement[facts.confinement], strings.search[facts.search]]
     : [strings.noExec]
-  return [place.join(' · '), [...(facts.sftp ? [] : [strings.noSftp]), ...commands].join(strings.semicolon)]
+  const abilities = [...(facts.sftp ? [] : [strings.noSftp]), ...commands].join(strings.semicolon)
+  return [place.join(' · '), abilities, ...facts.warnings]
 }
 
 /** A time of day, with the date when it is not today's. */

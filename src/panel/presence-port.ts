@@ -108,6 +108,7 @@ function machineView(presence: Presence, known: KnownMachine): MachineView {
           search: session.shell?.programs.rg === undefined ? 'none' : 'rg',
           sftp: session.sftpAvailable,
           exec: session.shell !== undefined,
+          warnings: [...session.link.facts.warnings, ...session.capabilities.warnings],
         }
   return {
     name: known.name,

@@ -78,12 +78,15 @@ function facts(presence: Presence, known: KnownMachine): string {
   const session = presence.machine(known.name).current
   if (session === undefined) return 'The connection was lost again.'
   const { shell } = session
+  const warnings = [...session.link.facts.warnings, ...session.capabilities.warnings]
+  const files = session.sftpAvailable ? 'yes' : 'no'
   if (shell === undefined)
-    return `It runs no commands for this account. Files: ${session.sftpAvailable ? 'yes' : 'no'}.`
+    return [`It runs no commands for this account. Files: ${files}.`, ...warnings].join('\n')
   const confinement = confinementOf(shell, known.unconfined)
   return [
     `${shell.os}, account ${shell.user}, home ${shell.home}`,
-    `files (SFTP): ${session.sftpAvailable ? 'yes' : 'no'}; search: ${shell.programs.rg === undefined ? 'no ripgrep' : 'ripgrep'}; git: ${shell.programs.git === undefined ? 'no' : 'yes'}`,
+    `files (SFTP): ${files}; search: ${shell.programs.rg === undefined ? 'no ripgrep' : 'ripgrep'}; git: ${shell.programs.git === undefined ? 'no' : 'yes'}`,
     `confinement of commands: ${confinement}`,
+    ...warnings,
   ].join('\n')
 }

@@ -38,6 +38,8 @@ export interface MachineFactsView {
   readonly search: 'rg' | 'own' | 'none'
   readonly sftp: boolean
   readonly exec: boolean
+  /** What a person should know of this connection: a host key that could not be written down, and the like. */
+  readonly warnings: readonly string[]
 }
 
 export interface WorkspaceView {

@@ -22,6 +22,7 @@ const facts: MachineFactsView = {
   search: 'own',
   sftp: true,
   exec: true,
+  warnings: [],
 }
 
 test('says everything in both languages, and nothing in Chinese that is only English', () => {

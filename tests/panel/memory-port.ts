@@ -199,6 +199,7 @@ export class MemoryPort implements PanelPort {
       search: 'rg',
       sftp: true,
       exec: true,
+      warnings: [],
       ...machine.facts,
     }
     const { name, source = 'config' } = machine

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -145,11 +146,12 @@ describe('a command on a machine', () => {
 describe('ending a command', () => {
   it('ends its whole group, a child that ignores TERM included', async () => {
     const process = start(
-      ['bash', '-c', 'trap "" HUP; (trap "" TERM; while :; do sleep 302; done) & sleep 302 & wait'],
+      ['bash', '-c', 'trap "" HUP; (trap "" TERM; while :; do sleep 302; done) & sleep 302 & echo on; wait'],
       {
         graceMs: 300,
       },
     )
+    await once(process.stdout, 'data')
     while (living('sleep 302').length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
     process.terminate()
     expect(await process.done).toMatchObject({ signal: 'SIGTERM' })
@@ -158,7 +160,8 @@ describe('ending a command', () => {
   })
 
   it('works for one that reads the channel, and for what outlived its leader', async () => {
-    const reader = start(['sh', '-c', 'sleep 303; cat'], { input: 'pipe', graceMs: 300 })
+    const reader = start(['sh', '-c', 'echo on; sleep 303; cat'], { input: 'pipe', graceMs: 300 })
+    await once(reader.stdout, 'data')
     while (living('sleep 303').length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
     reader.terminate()
     expect(await reader.done).toMatchObject({ signal: 'SIGTERM' })

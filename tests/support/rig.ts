@@ -42,7 +42,8 @@ export function poolFor(
 ): ConnectionPool {
   return new ConnectionPool({
     settings: () => Promise.resolve(settings()),
-    hopSettings: (hop) => Promise.reject(new Error(`no jump host is expected here, but ${hop} was asked for`)),
+    hopSettings: (hop) =>
+      Promise.reject(new Error(`no jump host is expected here, but ${hop} was asked for`)),
     questions,
     secrets: new Secrets(),
     env,
