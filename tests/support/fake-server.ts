@@ -2,11 +2,12 @@
  * An SSH server inside this process that breaks where it is told to, for what no honest server does. It lets
  * everybody in, runs commands in its `home` and serves files there; besides:
  *
- * - `breaking = { at, by }`: new connections end with a reset, politely, or in silence, at a chosen packet.
+ * - `breaking = { at, by }`: new connections end with a reset, at their end of file, with SSH's own farewell
+ *   (`disconnect`), or in silence, at a chosen packet.
  *   With `at: 'sftp-request'`, `request` counts them over one SFTP session, the first being 1 (the question
  *   for the version is none). It holds until it is set to undefined.
  * - `judge = (request) => …`: any status instead of an answer, an answer that comes late, or none at all.
- * - `greeting` and `banner`: what it says before its identification and before authentication.
+ * - `ident`, `greeting` and `banner`: what it calls itself, and what it says before that and before authentication.
  *
  * Connect to it as to any rig machine: it is one.
  */
@@ -49,7 +50,7 @@ export type Place = (typeof PLACES)[number]
 
 export interface Break {
   readonly at: Place
-  readonly by: 'reset' | 'end' | 'silence'
+  readonly by: 'reset' | 'end' | 'disconnect' | 'silence'
   readonly request?: number
 }
 
@@ -66,6 +67,8 @@ export type Verdict =
 export interface FakeServer extends DemoMachine {
   breaking: Break | undefined
   judge: (request: SftpRequest) => Verdict
+  /** What follows `SSH-2.0-` in its identification. */
+  ident: string
   greeting: string
   banner: string
   /** Connections that were made so far. */
@@ -93,14 +96,18 @@ export async function startFakeServer(): Promise<FakeServer> {
     socket.on('error', (_cut) => undefined)
     socket.on('close', () => open.delete(socket))
     const { breaking } = fake
+    let connection: Connection | undefined
     const broke = (at: Place, request?: number): boolean => {
       if (breaking?.at !== at || breaking.request !== request) return false
-      breakOff(socket, breaking.by)
+      if (breaking.by === 'disconnect') connection?.end()
+      else breakOff(socket, breaking.by)
       return true
     }
     watchHandshake(socket, broke)
-    const { greeting, banner } = fake
-    new ssh2.Server({ hostKeys: [layout.hostKey.privateKey], greeting, banner }, (client: Connection) => {
+    const { ident, greeting, banner } = fake
+    const hostKeys = [layout.hostKey.privateKey]
+    new ssh2.Server({ hostKeys, ident, greeting, banner }, (client: Connection) => {
+      connection = client
       client.on('error', (_cut) => undefined)
       client.on('authentication', (attempt) => {
         if (!broke('auth')) attempt.accept()
@@ -176,6 +183,7 @@ export async function startFakeServer(): Promise<FakeServer> {
     home: layout.home,
     breaking: undefined,
     judge: () => 'answer',
+    ident: 'PresenceFake',
     greeting: '',
     banner: '',
     get made() {
@@ -196,7 +204,7 @@ export async function startFakeServer(): Promise<FakeServer> {
   return fake
 }
 
-function breakOff(socket: Socket, by: Break['by']): void {
+function breakOff(socket: Socket, by: Exclude<Break['by'], 'disconnect'>): void {
   if (by === 'reset') socket.resetAndDestroy()
   else if (by === 'end') socket.end()
   // Whatever the server goes on to say is heard by nobody.

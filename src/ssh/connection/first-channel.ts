@@ -32,7 +32,12 @@ export class FirstChannel {
   heard(): void {
     if (this.#state !== 'opening' || this.#nudges >= MOST_NUDGES) return
     this.#nudges += 1
-    // To cancel a forwarding that was never asked for changes nothing; the answer does not matter.
-    this.#client.unforwardIn('127.0.0.1', 1, (_refused) => undefined)
+    try {
+      // To cancel a forwarding that was never asked for changes nothing; the answer does not matter.
+      this.#client.unforwardIn('127.0.0.1', 1, (_refused) => undefined)
+    } catch (_theConnectionHasEnded) {
+      // What came was the server's farewell, or came behind our own.
+      this.#state = 'done'
+    }
   }
 }

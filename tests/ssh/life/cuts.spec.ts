@@ -156,4 +156,20 @@ describe('a line', () => {
     }
     expect(watch.escaped).toEqual([])
   })
+
+  it('F40: that is ended while its first channel opens ends nothing else', async () => {
+    for (const turns of [0, 1, 2, 5]) {
+      const line = await lineTo(rig.server)
+      line.proxy.delayMs = 1
+      const link = await line.connection.link()
+      const opening = settled(link.exec('true'), HANG_MS, 'a channel of an ended connection')
+      for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      line.connection.drop()
+      expect(await opening).toMatchObject({ error: { family: 'transport' } })
+      // What the server still says arrives behind the end.
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      await line.close()
+    }
+    expect(watch.escaped).toEqual([])
+  })
 })
