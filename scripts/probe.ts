@@ -21,6 +21,9 @@ async function main(): Promise<number> {
       questions: questionsIn(terminal),
       asked: terminal !== undefined,
       signal: leave.signal,
+      ...(process.stderr.isTTY && !request.json
+        ? { onProgress: (doing: string) => console.error(`… ${doing}`) }
+        : {}),
       env: process.env,
     })
     // What a signal has broken off is no finding; the process leaves from where it was received.

@@ -32,6 +32,8 @@ export interface ProbeOptions {
   readonly asked: boolean
   readonly signal: AbortSignal
   readonly env: NodeJS.ProcessEnv
+  /** Told of what is waited for: a slow line takes its time. */
+  readonly onProgress?: (doing: string) => void
   /** Milliseconds from being let in until the machine's abilities are known. */
   readonly limitMs?: number
 }
@@ -49,7 +51,8 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
       if (!names.aliases.includes(machine)) throw unknown(machine, names)
       return (settings = await resolveSettings(machine, sources, signal))
     },
-    forecast: (machine) => forecastSettings(machine, sources),
+    forecast: async (machine) =>
+      names.aliases.includes(machine) ? forecastSettings(machine, sources) : undefined,
     hopSettings: (hop, signal) => resolveHop(hop, sources, signal),
     questions: options.questions,
     secrets: new Secrets(),
@@ -60,9 +63,13 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
   const late = new AbortController()
   const machine = new Machine(pool.connection(options.machine))
   machine.connection.changes.on((state) => {
+    if (state.kind === 'connecting' && state.stage !== watch.stage) {
+      options.onProgress?.(state.hop === undefined ? state.stage : `${state.stage} at ${state.hop}`)
+    }
     if (state.kind === 'connecting' || state.kind === 'asking') watch.enter(state.stage)
     if (state.kind !== 'ready') return
     watch.enter('probe')
+    options.onProgress?.('looking at what the machine has')
     // A server that refuses every channel is asked for one again and again; a probe has to end.
     setTimeout(() => late.abort(silent(options.machine, limitMs)), limitMs).unref()
   })
@@ -77,6 +84,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
   try {
     session = await race(() => machine.session(options.signal), [diesWith(late.signal)])
     watch.stop()
+    options.onProgress?.('measuring round trips')
     roundTrips = await roundTripsOf(machine, session, options.signal)
   } catch (error) {
     watch.stop()
