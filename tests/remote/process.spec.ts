@@ -7,7 +7,8 @@ import { parseRemotePath } from '../../src/base/remote-path.ts'
 import { LinkLostError } from '../../src/ssh/errors.ts'
 import { CollectedOutput } from '../../src/remote/process/output.ts'
 import { RemoteProcess, type ProcessRequest } from '../../src/remote/process/remote-process.ts'
-import { startRig, type Rig } from '../support/rig.ts'
+import { Machine } from '../../src/remote/machine.ts'
+import { poolFor, settingsFor, startRig, type Rig } from '../support/rig.ts'
 
 let rig: Rig
 beforeAll(async () => {
@@ -99,6 +100,26 @@ describe('a command on a machine', () => {
     })
     expect(ran.out).toMatch(/odd 'name\nhere\nhi "you" \$HOME\n/)
     expect(ran.out).not.toContain('PRESENCE_TEST_SECRET')
+  })
+
+  it('has the variables that SetEnv configures, under those that are asked for', async () => {
+    const setEnv = { KEPT: 'by config', ASKED: 'by config', 'not a name': 'x' }
+    const pool = poolFor(() => settingsFor(rig.server, { setEnv }))
+    const process = new RemoteProcess(
+      new Machine(pool.connection('demo')),
+      {
+        argv: ['sh', '-c', 'echo "$KEPT, $ASKED"'],
+        folder: parseRemotePath(rig.folder),
+        env: { ASKED: 'by caller' },
+        input: 'none',
+        graceMs: 2000,
+      },
+      (_session, request) => request,
+    )
+    process.stderr.resume()
+    const [told] = (await Promise.all([once(process.stdout, 'data'), process.done]))[0] as [Buffer]
+    expect(told.toString()).toBe('by config, by caller\n')
+    pool.close()
   })
 
   it('reads no start-up file of the account, as no command of a local session does', async () => {

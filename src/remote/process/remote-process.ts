@@ -124,7 +124,7 @@ export class RemoteProcess {
 
   async #start(session: MachineSession, request: ProcessRequest, signal: AbortSignal): Promise<ExecChannel> {
     const shell = session.requireShell()
-    const variables = variablesOf(request.env, session.machine)
+    const variables = variablesOf(request.env, session)
     const mark = randomMark()
     const start = startScript(
       LAUNCH,

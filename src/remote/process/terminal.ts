@@ -59,7 +59,7 @@ export class RemoteTerminal {
   ): Promise<RemoteTerminal> {
     const session = await machine.session(signal)
     const prepared = await prepare(session, request)
-    const variables = variablesOf(prepared.env, session.machine)
+    const variables = variablesOf(prepared.env, session)
     const mark = randomMark()
     const start = startScript(
       LAUNCH,
