@@ -182,24 +182,31 @@ export class Link {
     this.touch()
     const leave = callerLeaves(signal, `a command on ${this.machine}`)
     const giveUp = signal === undefined ? this.dead : AbortSignal.any([this.dead, signal])
-    const acquired = this.#slotsFor(options).acquire(
-      () => this.#openExec(command, options.terminal),
-      giveUp,
-      options.leaveQueue,
-    )
-    const { channel, release } = await race(() => acquired, [...leave, diesWith(this.dead)]).catch(
-      (error: unknown) => {
-        // The caller has left; a channel that opens after all is nobody's, so it must not keep its slot.
-        acquired.then(
-          (late) => {
-            late.channel.close()
-            late.release()
-          },
-          (_alsoFailed: unknown) => undefined,
-        )
+    // Once it was asked for, it may be running, whatever is heard of it.
+    let asked = false
+    const ask = (): Promise<ExecChannel> => {
+      asked = true
+      return this.#openExec(command, options.terminal).catch((error: unknown) => {
+        if (error instanceof ChannelRefused) asked = false
         throw error
-      },
-    )
+      })
+    }
+    const dies: WayOut = {
+      signal: this.dead,
+      error: (reason) => (asked ? this.#lostAtStart(reason) : (reason as LinkLostError)),
+    }
+    const acquired = this.#slotsFor(options).acquire(ask, giveUp, options.leaveQueue)
+    const { channel, release } = await race(() => acquired, [...leave, dies]).catch((error: unknown) => {
+      // The caller has left; a channel that opens after all is nobody's, so it must not keep its slot.
+      acquired.then(
+        (late) => {
+          late.channel.close()
+          late.release()
+        },
+        (_alsoFailed: unknown) => undefined,
+      )
+      throw error
+    })
     void channel.closed.then(() => {
       this.touch()
       release()
@@ -257,15 +264,19 @@ export class Link {
   #openExec(command: string, terminal: TerminalSize | undefined): Promise<ExecChannel> {
     const options =
       terminal === undefined ? {} : { pty: { term: terminal.type, rows: terminal.rows, cols: terminal.cols } }
-    return this.#open('opening a command channel', (done) => this.#client.exec(command, options, done)).catch(
+    const doing = 'opening a command channel'
+    return this.#open(doing, (done) => this.#client.exec(command, options, done), true).catch(
       (error: unknown) => {
         throw this.#asCommandError(error)
       },
     )
   }
 
-  /** @throws ChannelRefused; ChannelClosed; LinkLostError; ssh2's error when the server refuses what was asked for. */
-  async #open(doing: string, ask: (done: ClientCallback) => void): Promise<ExecChannel> {
+  /**
+   * @param changes - what is asked for may change something, although no answer comes.
+   * @throws ChannelRefused; ChannelClosed; LinkLostError; ssh2's error when the server refuses what was asked for.
+   */
+  async #open(doing: string, ask: (done: ClientCallback) => void, changes = false): Promise<ExecChannel> {
     const opening = new Promise<ExecChannel>((resolve, reject) => {
       const close = askedOn(this.#client, () =>
         ask((error, channel) => {
@@ -290,7 +301,7 @@ export class Link {
         afterMs: this.requestMs,
         error: () => {
           verdict = this.suspect(this.requestMs)
-          return this.#silence(doing)
+          return this.#silence(doing, changes)
         },
       })
     } catch (error) {
@@ -358,6 +369,8 @@ export class Link {
     }
     return new LinkLostError(`a command could not be started: ${text}`, {
       machine: this.machine,
+      // ssh2 says this alone before it has asked for anything.
+      outcomeUnknown: !/^not connected/i.test(text),
       cause: error,
     })
   }
@@ -376,9 +389,18 @@ export class Link {
     }
   }
 
-  #silence(doing: string): LinkLostError {
+  #silence(doing: string, outcomeUnknown = false): LinkLostError {
     return new LinkLostError(`no answer within ${this.requestMs / 1000} s while ${doing}`, {
       machine: this.machine,
+      outcomeUnknown,
+    })
+  }
+
+  #lostAtStart(cause: unknown): LinkLostError {
+    return new LinkLostError('the connection was lost while a command was being started', {
+      machine: this.machine,
+      outcomeUnknown: true,
+      cause,
     })
   }
 

@@ -2,11 +2,14 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Machine } from '../../../src/remote/machine.ts'
 import type { MachineSettings } from '../../../src/ssh/config/settings.ts'
 import type { Cut, Way } from '../../support/proxy.ts'
-import { startRig, type Rig } from '../../support/rig.ts'
+import { startFakeServer } from '../../support/fake-server.ts'
+import { poolFor, settingsFor, startRig, type Rig } from '../../support/rig.ts'
 import {
   expectTruthful,
+  failureOf,
   file,
   lineTo,
   output,
@@ -171,5 +174,30 @@ describe('a line', () => {
       await line.close()
     }
     expect(watch.escaped).toEqual([])
+  })
+
+  it('F40: that is lost before a command was said to have begun leaves open whether it has', async () => {
+    const fake = await startFakeServer()
+    const pool = poolFor(() => settingsFor(fake))
+    try {
+      for (const by of ['reset', 'end', 'disconnect', 'silence'] as const) {
+        const machine = new Machine(pool.connection('demo'))
+        const session = await machine.session()
+        session.link.requestMs = 300
+        fake.breaking = { at: 'command', by }
+        const failed = await failureOf(output(machine, ['true'], fake.home))
+        fake.breaking = undefined
+        expect(failed, by).toMatchObject({ family: 'transport', outcomeUnknown: true })
+        expect(session.link.alive, by).toBe(false)
+      }
+      // One that was never asked for has not begun.
+      const machine = new Machine(pool.connection('demo'))
+      const session = await machine.session()
+      pool.connection('demo').drop()
+      expect(await failureOf(session.exec('true'))).toMatchObject({ outcomeUnknown: false })
+    } finally {
+      pool.close()
+      await fake.stop()
+    }
   })
 })

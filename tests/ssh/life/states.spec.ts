@@ -8,7 +8,7 @@ import type { ConnectionState } from '../../../src/ssh/connection/machine-connec
 import type { Question } from '../../../src/ssh/questions.ts'
 import { startFakeServer, PLACES, type FakeServer, type Place } from '../../support/fake-server.ts'
 import { poolFor, settingsFor, startRig, type Rig } from '../../support/rig.ts'
-import { behind, expectTruthful, failureOf, file, lineTo, settled, watchProcess, type Line } from './line.ts'
+import { expectTruthful, failureOf, file, lineTo, settled, watchProcess, type Line } from './line.ts'
 
 let rig: Rig
 let fake: FakeServer
@@ -181,8 +181,6 @@ describe('F47: an attempt that fails', () => {
       lines.push(pool)
       const connection = pool.connection('demo')
       const heard = listen({ connection })
-      const { Machine } = await import('../../../src/remote/machine.ts')
-      const { RemoteFiles } = await import('../../../src/remote/files/remote-files.ts')
       const machine = new Machine(connection)
       const files = new RemoteFiles(machine)
       const request = at === 'sftp-request' ? { request: 2 } : {}
