@@ -71,6 +71,7 @@ export async function handshake(attempt: Handshake): Promise<Link> {
   const standStill: StandStill = (work) => clock.asking(work)
   const authenticator = new Authenticator({ settings, identities, secrets, ask, standStill })
   let trusted: TrustedKey | undefined
+  let shown: Buffer | undefined
   let banner = ''
 
   clock.enter('banner')
@@ -91,12 +92,16 @@ export async function handshake(attempt: Handshake): Promise<Link> {
     keepaliveInterval: keepaliveMs,
     keepaliveCountMax: settings.keepaliveCountMax ?? KEEPALIVE_COUNT,
     algorithms,
-    hostVerifier: (key: Buffer, verify: (valid: boolean) => void) => {
+    hostVerifier: (key: Buffer, verify: (valid: boolean) => void): boolean | undefined => {
+      // New keys are agreed upon every now and then, and the host key is shown each time. It stays the one
+      // that was trusted; and ssh2 breaks a connection with data on its way whose answer is not there at once.
+      if (shown !== undefined) return shown.equals(key)
       clock.enter('host-key')
       checkHostKey(key, settings, ask).then(
-        (key) => {
-          trusted = key
-          if (!key.secretsAllowed) authenticator.withholdSecrets()
+        (verdict) => {
+          trusted = verdict
+          shown = Buffer.from(key)
+          if (!verdict.secretsAllowed) authenticator.withholdSecrets()
           verify(true)
         },
         (error: unknown) => {
@@ -104,6 +109,7 @@ export async function handshake(attempt: Handshake): Promise<Link> {
           verify(false)
         },
       )
+      return undefined
     },
     authHandler: (
       accepted: readonly string[] | null,

@@ -1,4 +1,5 @@
 /** A machine behind a proxy that breaks the line, what is done with it, and what has to hold afterwards. */
+import { text } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import { PresenceError } from '../../../src/base/failure.ts'
 import { parseRemotePath, type RemotePath } from '../../../src/base/remote-path.ts'
@@ -67,12 +68,10 @@ export async function output(machine: Machine, argv: readonly string[], folder: 
     { argv, folder: parseRemotePath(folder), env: {}, input: 'none', graceMs: 1000 },
     (_session, request) => request,
   )
-  const chunks: Buffer[] = []
-  process.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   process.stderr.resume()
-  const { exitCode } = await process.done
+  const [printed, { exitCode }] = await Promise.all([text(process.stdout), process.done])
   expect(exitCode).toBe(0)
-  return Buffer.concat(chunks).toString()
+  return printed
 }
 
 /** How something ended. A call that is still under way after `ms` is a fault whatever comes of it later. */
