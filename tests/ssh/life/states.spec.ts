@@ -87,7 +87,7 @@ describe('a connection tells', () => {
     expect(first.at(-1)).toBe('idle')
   })
 
-  it('what a person is asked, for as long as that takes, and nothing of it when the answer is there', async () => {
+  it('F17: what a person is asked, for as long as that takes, and nothing of it when the answer is there', async () => {
     const { hostKeys } = settingsFor(rig.server)
     const answers: ((accepted: boolean) => void)[] = []
     const asked: Question[] = []
