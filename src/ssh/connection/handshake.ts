@@ -12,7 +12,7 @@ import type { Ask } from '../auth/person.ts'
 import type { Secrets } from '../auth/secrets.ts'
 import type { StandStill } from '../auth/server-decides.ts'
 import type { MachineSettings } from '../config/settings.ts'
-import { ConnectError, type Stage } from '../errors.ts'
+import { ConnectError, CrowdedError, type Stage } from '../errors.ts'
 import { checkHostKey, keyTargetOf, type TrustedKey } from '../trust/host-key-check.ts'
 import { knownKeyTypes } from '../trust/verdict.ts'
 import type { Carrier } from './carrier.ts'
@@ -185,7 +185,10 @@ function asConnectError(
   }
   if (stage !== 'banner') return new ConnectError(`the connection broke: ${text}`, 'closed', details)
   const said = ident.before.trim()
-  if (said === '' || /exceeded maxstartups/i.test(said)) {
+  if (/exceeded maxstartups/i.test(said)) {
+    return new CrowdedError(`${where} has too many connections coming in at once`, 'crowded', details)
+  }
+  if (said === '') {
     return new ConnectError(
       `${where} closed the connection before it said who it is ` +
         '(it may have too many connections, or refuse this address)',

@@ -2,8 +2,8 @@
  * Many at once: commands beside files on one connection, and connections to a server that lets few in at a
  * time. Bursts at few sessions are tests/ssh/sftp-beside-commands.spec.ts.
  */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { poolFor, settingsFor, startRig, type Rig } from '../../support/rig.ts'
 import { file, output } from './line.ts'
@@ -42,14 +42,15 @@ it('F43: 200 commands by 8 workers beside reads and writes all succeed with 10 s
   await writing
   expect(outputs.toSorted()).toEqual(wanted.map((word) => `${word}\n`).toSorted())
   expect((await used.machine.session()).link).toBe(link)
-})
+}, 90_000)
 
 it('lets ten connections that come at once in one after the other, where the server begins one at a time', async () => {
-  const used = (rig = await startRig({ sshdConfig: ['MaxStartups 1'] }))
+  const used = (rig = await startRig({ sshdConfig: ['MaxStartups 1', 'LogLevel VERBOSE'] }))
   const pools = Array.from({ length: 10 }, () => poolFor(() => settingsFor(used.server)))
   try {
     const links = await Promise.all(pools.map((pool) => pool.connection('demo').link()))
     expect(links.every((link) => link.alive)).toBe(true)
+    expect(readFileSync(join(dirname(used.folder), 'sshd.log'), 'utf8')).toMatch(/MaxStartups/)
   } finally {
     for (const pool of pools) pool.close()
   }

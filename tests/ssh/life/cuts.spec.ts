@@ -71,6 +71,7 @@ async function cutCourse(
     const outcomes = await course(line, name)
     expectTruthful(line.connection.state, name)
     line.requestMs = undefined
+    line.change = {}
     const { current } = line.machine
     if (current !== undefined) current.link.requestMs = HANG_MS
     // The next use works, and finds what was written whole or not at all.
@@ -119,15 +120,15 @@ async function sweep(
 describe('a line', () => {
   it('F40, F47: that is reset after any number of bytes fails each call by its kind, is told truly and is made anew', async () => {
     await sweep(places('reset', 20))
-  })
+  }, 120_000)
 
   it('that is ended politely after any number of bytes does the same', async () => {
     await sweep(places('end', 6))
-  })
+  }, 60_000)
 
   it('whose server is heard no more while it still listens does the same', async () => {
     await sweep(places('half-close', 4).filter(({ way }) => way === 'down'))
-  })
+  }, 60_000)
 
   it('F38, F47: that falls silent after any number of bytes is found out by the limits, at every stage', async () => {
     await sweep(
@@ -135,7 +136,7 @@ describe('a line', () => {
       { connectTimeoutMs: 700, keepaliveIntervalMs: 300, keepaliveCountMax: 3 },
       700,
     )
-  })
+  }, 60_000)
 
   it('F40: that is reset right after it was ended ends nothing else', async () => {
     for (const pauseMs of [undefined, 0, 2]) {

@@ -20,6 +20,8 @@ export interface Line {
   readonly connection: MachineConnection
   readonly machine: Machine
   readonly files: RemoteFiles
+  /** What differs in the settings of attempts from now on. */
+  change: Partial<MachineSettings>
   /** Milliseconds that requests get on links that are made from now on; undefined: as in the product. */
   requestMs: number | undefined
   close(): Promise<void>
@@ -36,7 +38,10 @@ export async function lineTo(
   questions?: Questions,
 ): Promise<Line> {
   const proxy = await startProxy(server)
-  const pool = poolFor(() => settingsFor(server, { ...behind(server, proxy.port), ...change }), questions)
+  const pool = poolFor(
+    () => settingsFor(server, { ...behind(server, proxy.port), ...line.change }),
+    questions,
+  )
   const connection = pool.connection(server.alias)
   const machine = new Machine(connection)
   const line: Line = {
@@ -45,6 +50,7 @@ export async function lineTo(
     connection,
     machine,
     files: new RemoteFiles(machine),
+    change,
     requestMs: undefined,
     close: async () => {
       pool.close()

@@ -56,4 +56,4 @@ it('F41: 8 MiB read, written and printed at once are the same bytes, however oft
   expect(rig.machine.connection.state.kind).toBe('ready')
   const log = readFileSync(join(dirname(rig.folder), 'sshd.log'), 'utf8')
   expect(log.split('SSH2_MSG_NEWKEYS received').length).toBeGreaterThan(50)
-})
+}, 90_000)

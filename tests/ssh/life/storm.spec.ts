@@ -284,4 +284,4 @@ it('F38, F40: a thousand calls over a line that is reset fifty times settle, tel
     expect(without(process.getActiveResourcesInfo(), resources), `seed ${SEED}`).toEqual([])
   })
   if (process.env['PRESENCE_STORM_SEED'] !== undefined) console.info(storm.failures)
-})
+}, 180_000)
