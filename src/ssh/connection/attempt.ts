@@ -23,7 +23,7 @@ const STAGE_LIMIT_MS = 15_000
 /** A server that has too many connections at once closes new ones unheard; these milliseconds later it may not. */
 const CROWDED_PAUSES_MS = [200, 600, 1500]
 /** One that says that this is the reason is asked again and again, for so long. */
-const CROWDED_PATIENCE_MS = 20_000
+const CROWDED_PATIENCE_MS = 30_000
 const LONGEST_CROWDED_PAUSE_MS = 1500
 
 export interface ConnectDependencies {
