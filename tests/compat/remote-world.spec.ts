@@ -273,7 +273,7 @@ describe.each(SHAPES)('on the classes of %s', (version, shape) => {
 
   it('a command of an unknown machine’s workspace runs nowhere, and its start says why', async () => {
     const root = stage.mount('/').replace(/demo\/?$/, 'gone/srv')
-    const taken = await stage.sandbox.confine(
+    const taken = stage.sandbox.confine(
       ['touch', 'made'],
       { mode: 'read-only', workspaceRoot: root },
       new AbortController().signal,
