@@ -198,6 +198,11 @@ describe('host keys', () => {
     const known = { ...hostKeys, userFiles: [file] }
     const automatic = pool({ hostKeys: { ...known, policy: 'accept-new' } })
     expect(await failureOf(automatic.connection('demo').link())).toMatchObject({ code: 'host-key-changed' })
+    const unattended = (await failureOf(pool({ hostKeys: known }).connection('demo').link())) as Error
+    expect(unattended).toMatchObject({ code: 'host-key-changed' })
+    // `ssh` would refuse a command that should accept it.
+    expect(unattended.message).toContain(`known are ssh-rsa (${file}:1)`)
+    expect(unattended.message).not.toContain('accept it once')
     const asked: Question[] = []
     const person = pool({ hostKeys: known }, (question) => {
       asked.push(question)

@@ -2,7 +2,7 @@
  * One attempt to connect to a machine, from its settings to a live link: the way to it, hop by hop, each
  * with its own identity and its own host key. Fails with a typed error that names the stage and the hop.
  */
-import { callerLeaves, diesWith, pause, race, type WayOut } from '../../base/race.ts'
+import { callerLeaves, diesWith, rest, race, type WayOut } from '../../base/race.ts'
 import { collectIdentities } from '../auth/identities.ts'
 import type { Secrets } from '../auth/secrets.ts'
 import type { MachineSettings } from '../config/settings.ts'
@@ -117,10 +117,7 @@ async function connectWhenCrowded(step: Step): Promise<Link> {
       const waits = error instanceof CrowdedError && performance.now() - began < CROWDED_PATIENCE_MS
       const pauseMs = CROWDED_PAUSES_MS[attempt] ?? (waits ? LONGEST_CROWDED_PAUSE_MS : undefined)
       if (pauseMs === undefined) throw error
-      await pause(
-        pauseMs * (0.5 + Math.random()),
-        callerLeaves(step.signal, `connecting to ${error.machine}`),
-      )
+      await rest(pauseMs * (0.5 + Math.random()), callerLeaves(step.signal, `connecting to ${error.machine}`))
     }
   }
 }

@@ -4,7 +4,7 @@
  */
 import ssh2, { type AnyAuthMethod, type ConnectConfig } from 'ssh2'
 import { messageOf } from '../../base/failure.ts'
-import { diesWith, pause, race, type WayOut } from '../../base/race.ts'
+import { diesWith, rest, race, type WayOut } from '../../base/race.ts'
 import { offer, preferKnownTypes } from '../algorithms.ts'
 import { Authenticator } from '../auth/authenticator.ts'
 import type { Identities } from '../auth/identities.ts'
@@ -162,7 +162,7 @@ function isOneOffers(error: Error): boolean {
 /** What the carrier tells of its end, when it has ended: a moment later than its stream. */
 async function fateOf(carrier: Carrier): Promise<string | undefined> {
   if (!carrier.stream.readableEnded && !carrier.stream.destroyed) return undefined
-  await Promise.race([carrier.ended, pause(FATE_MS)])
+  await Promise.race([carrier.ended, rest(FATE_MS)])
   return carrier.fate()
 }
 
