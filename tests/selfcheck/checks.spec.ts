@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -10,12 +10,17 @@ import { FAULTS } from './faults.ts'
 let rig: Examination
 let caught = 0
 
+// A temporary folder of our own: other examinations may run at the same time, and have folders in theirs.
+const ownTemporary = mkdtempSync('/var/tmp/presence-selfcheck-temporary-')
+process.env['TMPDIR'] = ownTemporary
+
 beforeAll(async () => {
   rig = await startExamination()
 })
 afterAll(async () => {
   console.log(`selfcheck: ${CHECKS.length} checks, ${caught} of them shown to fail when they must`)
   await rig.stop()
+  rmSync(ownTemporary, { recursive: true, force: true })
 })
 
 /** Whatever happened, nothing of a run may be on either computer. */
