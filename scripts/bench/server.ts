@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path'
 import { startChild } from '../project/children.ts'
 import { atTheEnd } from '../project/endings.ts'
 import { findProgram } from '../project/programs.ts'
-import { layOut, quoted, sessionEnvironment } from '../machine/layout.ts'
+import { layOut, quoted, sessionEnvironment, writeClientFiles } from '../machine/layout.ts'
 import { descendantsOf, endProcesses } from '../machine/processes.ts'
 
 export interface BenchServer {
@@ -58,25 +58,8 @@ export async function startServer(
     `SetEnv ${environment.join(' ')}`,
     'Subsystem sftp internal-sftp',
   ]
-  const client = [
-    `Host ${layout.alias}`,
-    `HostName ${host}`,
-    `Port ${port}`,
-    `User ${user}`,
-    `IdentityFile ${quoted(layout.userKey.privateFile)}`,
-    'IdentitiesOnly yes',
-    'IdentityAgent none',
-    `UserKnownHostsFile ${quoted(layout.knownHostsFile)}`,
-    'GlobalKnownHostsFile /dev/null',
-    'StrictHostKeyChecking yes',
-    'UpdateHostKeys no',
-    'BatchMode yes',
-    'LogLevel ERROR',
-  ]
-  const [type, key] = layout.hostKey.publicLine.split(' ')
   await writeFile(layout.sshdConfigFile, `${server.join('\n')}\n`)
-  await writeFile(layout.sshConfigFile, `${client.join('\n  ')}\n`)
-  await writeFile(layout.knownHostsFile, `[${host}]:${port} ${type} ${key}\n`)
+  await writeClientFiles(layout, port, user, host)
   // Debian's sshd, started as root, wants this folder and its service makes it.
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true, mode: 0o755 })
   const argv = [resolve(program), '-D', '-f', layout.sshdConfigFile, '-E', layout.logFile]

@@ -55,12 +55,17 @@ export async function layOut(options: MachineOptions, forOthers = false): Promis
 }
 
 /** The client's side, once the port is known: known_hosts and a configuration for `ssh -F`. */
-export async function writeClientFiles(layout: Layout, port: number, user: string): Promise<void> {
+export async function writeClientFiles(
+  layout: Layout,
+  port: number,
+  user: string,
+  host = '127.0.0.1',
+): Promise<void> {
   const [type, key] = layout.hostKey.publicLine.split(' ')
-  await writeFile(layout.knownHostsFile, `[127.0.0.1]:${port} ${type} ${key}\n`)
+  await writeFile(layout.knownHostsFile, `[${host}]:${port} ${type} ${key}\n`)
   const lines = [
     `Host ${layout.alias}`,
-    'HostName 127.0.0.1',
+    `HostName ${host}`,
     `Port ${port}`,
     `User ${user}`,
     `IdentityFile ${quoted(layout.userKey.privateFile)}`,

@@ -61,20 +61,29 @@ export async function race<T>(
 
 /** Resolve after `ms` unless a way out opens first. The timer never keeps the process alive. */
 export function pause(ms: number, ways: readonly WayOut[] = []): Promise<void> {
-  return race(() => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()), ways)
+  return after(ms, ways, (timer) => timer.unref())
 }
 
 /**
  * As `pause`, for a wait that something is done after: a process that has nothing else to do stays for it,
  * instead of ending in the middle of its work.
  */
-export async function rest(ms: number, ways: readonly WayOut[] = []): Promise<void> {
+export function rest(ms: number, ways: readonly WayOut[] = []): Promise<void> {
+  return after(ms, ways, () => undefined)
+}
+
+async function after(
+  ms: number,
+  ways: readonly WayOut[],
+  prepare: (timer: NodeJS.Timeout) => void,
+): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   try {
     await race(
       () =>
         new Promise<void>((resolve) => {
           timer = setTimeout(resolve, ms)
+          prepare(timer)
         }),
       ways,
     )

@@ -69,24 +69,14 @@ export class Machines {
   /** @throws ConnectError `unknown-machine`, `bad-config`, `unsupported`. */
   async settings(name: string, signal: AbortSignal): Promise<MachineSettings> {
     this.#requireUsable(name)
-    const entry = this.#snapshot.entries.get(name)
-    if (entry === undefined) return resolveSettings(name, this.#sources, signal)
-    const alias = aliasOf(name, entry)
-    const base = alias === undefined ? undefined : await resolveSettings(alias, this.#sources, signal)
-    return settingsOfEntry(name, entry, base, localUser())
+    return this.#settingsBy(name, (alias) => resolveSettings(alias, this.#sources, signal))
   }
 
   /** As `settings` will most likely tell, at once; undefined when that cannot be told. */
   async forecast(name: string): Promise<MachineSettings | undefined> {
     const known = this.get(name)
     if (known === undefined || known.problem !== undefined) return undefined
-    const entry = this.#snapshot.entries.get(name)
-    if (entry === undefined) return forecastSettings(name, this.#sources)
-    const alias = aliasOf(name, entry)
-    const base = alias === undefined ? undefined : await forecastSettings(alias, this.#sources)
-    return alias !== undefined && base === undefined
-      ? undefined
-      : settingsOfEntry(name, entry, base, localUser())
+    return this.#settingsBy(name, (alias) => forecastSettings(alias, this.#sources))
   }
 
   /**
@@ -104,11 +94,7 @@ export class Machines {
    */
   async preview(name: string): Promise<MachineSettings> {
     this.#requireUsable(name)
-    const entry = this.#snapshot.entries.get(name)
-    if (entry === undefined) return previewSettings(name, this.#sources)
-    const alias = aliasOf(name, entry)
-    const base = alias === undefined ? undefined : await previewSettings(alias, this.#sources)
-    return settingsOfEntry(name, entry, base, localUser())
+    return this.#settingsBy(name, (alias) => previewSettings(alias, this.#sources))
   }
 
   /** The error for a name that is no machine, with what may be the reason. */
@@ -120,6 +106,19 @@ export class Machines {
       'unknown-machine',
       { machine: name, stage: 'config' },
     )
+  }
+
+  /** What `resolve` makes of the alias that a machine stands on, with what its own entry says over it. */
+  async #settingsBy<T extends MachineSettings | undefined>(
+    name: string,
+    resolve: (alias: string) => Promise<T>,
+  ): Promise<T | MachineSettings> {
+    const entry = this.#snapshot.entries.get(name)
+    if (entry === undefined) return resolve(name)
+    const alias = aliasOf(name, entry)
+    if (alias === undefined) return settingsOfEntry(name, entry, undefined, localUser())
+    const base = await resolve(alias)
+    return base === undefined ? base : settingsOfEntry(name, entry, base, localUser())
   }
 
   #requireUsable(name: string): void {

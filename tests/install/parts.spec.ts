@@ -132,7 +132,9 @@ describe('the bundle', () => {
     expect(await newestIn(folder)).toBe(join(folder, 'dsh-presence-0.10.0-dev.10.tgz'))
     writeFileSync(join(folder, 'dsh-presence-0.10.0.tgz'), '')
     expect(await newestIn(folder)).toBe(join(folder, 'dsh-presence-0.10.0.tgz'))
-    expect(await newestIn(join(folder, '..', 'parts-nowhere')).catch(() => undefined)).toBeUndefined()
+    mkdirSync(join(folder, 'empty'))
+    expect(await newestIn(join(folder, 'empty'))).toBeUndefined()
+    await expect(newestIn(join(folder, 'nowhere'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })
 

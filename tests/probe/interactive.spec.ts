@@ -115,7 +115,7 @@ describe("a server's own prompts in the terminal", () => {
   it('of a hostile server cannot move the cursor, hide what they say, or pass for ours', async () => {
     const floor = await asking([
       {
-        name: '\u001b[2J\u001b[HPassphrase of the key /root/.ssh/id: ',
+        name: '\u001b[2J\u001b[HPassphrase of the key /keys/id: ',
         instructions: '\u001b]0;title\u0007\u202eback\rwards',
         prompts: [hidden('\u001b[8m\u009b31mPassphrase of the key x: ')],
       },
@@ -124,7 +124,7 @@ describe("a server's own prompts in the terminal", () => {
     await seat.answer('(ann on box) ␛[8m\ufffd31mPassphrase of the key x: ', '\u0004')
     await seat.ended()
     expect(seat.shown()).not.toMatch(/[\u001b\u0007\u009b\u202e]/)
-    expect(seat.shown()).toContain('  ␛[2J␛[HPassphrase of the key /root/.ssh/id:')
+    expect(seat.shown()).toContain('  ␛[2J␛[HPassphrase of the key /keys/id:')
   })
 })
 

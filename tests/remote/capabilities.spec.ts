@@ -11,6 +11,7 @@ import type { Shell } from '../../src/remote/capabilities.ts'
 import type { MachineSession } from '../../src/remote/session.ts'
 import { shellKindOf } from '../../src/remote/shell/login-shell.ts'
 import { ChannelError, LinkLostError } from '../../src/ssh/errors.ts'
+import { outputOf } from '../support/command-output.ts'
 import { startLoginShells } from '../support/login-shells.ts'
 import { rigOf, startRig, type Rig } from '../support/rig.ts'
 
@@ -42,16 +43,6 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
 async function readBack({ folder, files }: Rig): Promise<string> {
   writeFileSync(join(folder, 'f'), 'content')
   return files.readText({ path: parseRemotePath(join(folder, 'f')), shown: 'f' })
-}
-
-async function output(session: MachineSession, command: string): Promise<string> {
-  const channel = await session.exec(command)
-  let text = ''
-  channel.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  channel.stdin.end()
-  await channel.exit
-  await channel.closed
-  return text
 }
 
 function shellOf({ capabilities: { commands } }: MachineSession): Shell {
@@ -225,7 +216,7 @@ describe('the folders that SFTP and commands see', () => {
     const rig = await rigWith({ sshdConfig: [`Subsystem sftp internal-sftp -d /usr`] })
     const session = await rig.machine.session()
     expect(session.capabilities.roots).toEqual({ kind: 'same', start: '/usr' })
-    expect(await output(session, 'pwd')).toBe(`${process.env['HOME'] ?? '/root'}\n`)
+    expect(await outputOf(session.exec, 'pwd')).toBe(`${process.env['HOME'] ?? '/root'}\n`)
   })
 
   it('are different where SFTP shows another tree: commands are refused, and files stay files', async () => {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRemotePath } from '../../src/base/remote-path.ts'
+import { outputOf } from '../support/command-output.ts'
 import { startDropbear, type Dropbear } from '../support/dropbear.ts'
 import type { Visit } from '../support/login-shells.ts'
 
@@ -20,13 +21,7 @@ async function useFiles({ files }: Visit): Promise<string> {
 }
 
 async function output(visit: Visit, command: string): Promise<string> {
-  const channel = await (await visit.machine.session()).exec(command)
-  let text = ''
-  channel.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  channel.stdin.end()
-  await channel.exit
-  await channel.closed
-  return text
+  return outputOf((await visit.machine.session()).exec, command)
 }
 
 const NOISE = `printf '\\033[31mWelcome\\nno end'\necho warning >&2\n`

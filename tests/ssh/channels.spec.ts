@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startEmbedded } from '../../scripts/machine/embedded.ts'
 import { parseRemotePath } from '../../src/base/remote-path.ts'
-import type { MachineSession } from '../../src/remote/session.ts'
 import type { ExecChannel } from '../../src/ssh/channel/exec.ts'
 import { ChannelRefused, ChannelSlots, QueueLeft } from '../../src/ssh/connection/channel-slots.ts'
 import { ChannelError } from '../../src/ssh/errors.ts'
+import { outputOf } from '../support/command-output.ts'
 import { rigOf, startRig, type Rig } from '../support/rig.ts'
 
 const never = new AbortController().signal
@@ -70,16 +70,6 @@ describe('a machine that allows few sessions', () => {
   let rig: Rig | undefined
   afterEach(() => rig?.stop())
 
-  async function output(session: MachineSession, command: string): Promise<string> {
-    const channel = await session.exec(command)
-    let text = ''
-    channel.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    channel.stdin.end()
-    await channel.exit
-    await channel.closed
-    return text
-  }
-
   /** Terminals that stay open, commands beside them, and files. */
   async function useMuch(used: Rig, terminals: number): Promise<void> {
     writeFileSync(join(used.folder, 'f'), 'content')
@@ -92,7 +82,7 @@ describe('a machine that allows few sessions', () => {
       channel.stdout.resume()
       open.push(channel)
     }
-    const commands = Array.from({ length: 20 }, (_, index) => output(session, `echo ${index}`))
+    const commands = Array.from({ length: 20 }, (_, index) => outputOf(session.exec, `echo ${index}`))
     const reads = Array.from({ length: 20 }, () => used.files.readText(file))
     expect(await Promise.all(commands)).toEqual(Array.from({ length: 20 }, (_, index) => `${index}\n`))
     expect(new Set(await Promise.all(reads))).toEqual(new Set(['content']))
@@ -117,7 +107,7 @@ describe('a machine that allows few sessions', () => {
     const session = await rig.machine.session()
     expect((await session.helper()).usable).toBe(true)
     const outputs = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => output(session, `echo ${index}`)),
+      Array.from({ length: 8 }, (_, index) => outputOf(session.exec, `echo ${index}`)),
     )
     expect(outputs).toEqual(Array.from({ length: 8 }, (_, index) => `${index}\n`))
   })

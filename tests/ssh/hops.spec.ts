@@ -7,6 +7,7 @@ import type { DemoMachine } from '../../scripts/machine/machine.ts'
 import { startOpenSsh } from '../../scripts/machine/openssh.ts'
 import { ConnectError, LinkLostError } from '../../src/ssh/errors.ts'
 import type { Link } from '../../src/ssh/connection/link.ts'
+import { outputOf } from '../support/command-output.ts'
 import { block, configured, type Configured } from '../support/configured.ts'
 import { startProxy, type Proxy } from '../support/proxy.ts'
 
@@ -48,12 +49,7 @@ afterAll(async () => {
 })
 
 async function output(link: Link, command: string): Promise<string> {
-  const channel = await link.exec(command)
-  let text = ''
-  channel.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  channel.stdin.end()
-  await channel.closed
-  return text.trim()
+  return (await outputOf((line) => link.exec(line), command)).trim()
 }
 
 async function failureOf(attempt: Promise<unknown>): Promise<ConnectError> {

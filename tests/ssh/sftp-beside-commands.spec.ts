@@ -3,21 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { parseRemotePath } from '../../src/base/remote-path.ts'
-import type { MachineSession } from '../../src/remote/session.ts'
+import { outputOf } from '../support/command-output.ts'
 import { startRig, type Rig } from '../support/rig.ts'
 
 let rig: Rig | undefined
 afterEach(() => rig?.stop())
-
-async function output(session: MachineSession, command: string): Promise<string> {
-  const channel = await session.exec(command)
-  let text = ''
-  channel.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  channel.stdin.end()
-  await channel.exit
-  await channel.closed
-  return text
-}
 
 it.each([10, 2, 1])(
   'F43, F44: 40 commands and 40 reads at once all succeed with %i sessions, beside an open terminal',
@@ -30,7 +20,7 @@ it.each([10, 2, 1])(
     const size = { type: 'dumb', rows: 24, cols: 80 }
     const terminal = await session.exec('cat', { terminal: size, lasting: true })
     terminal.stdout.resume()
-    const commands = Array.from({ length: 40 }, (_, index) => output(session, `echo ${index}`))
+    const commands = Array.from({ length: 40 }, (_, index) => outputOf(session.exec, `echo ${index}`))
     const reads = Array.from({ length: 40 }, () => used.files.readText(file))
     expect(await Promise.all(commands)).toEqual(Array.from({ length: 40 }, (_, index) => `${index}\n`))
     expect(new Set(await Promise.all(reads))).toEqual(new Set(['content']))

@@ -54,7 +54,7 @@ async function inputsOf(
   facts: LocalFacts,
 ): Promise<string | undefined> {
   const hash = createHash('sha256')
-  hash.update(JSON.stringify([edition, destination, facts, Object.entries(facts.env)]))
+  hash.update(JSON.stringify([edition, destination, facts]))
   try {
     const { certain } = await evaluate(destination, sources, facts, undefined, (path, file) => {
       hash.update(JSON.stringify([path, file]))

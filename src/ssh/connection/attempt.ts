@@ -53,8 +53,7 @@ export async function connectOnce(
   onProgress: (progress: Progress) => void,
   signal: AbortSignal,
 ): Promise<Link> {
-  const { forecast, env, platform } = dependencies
-  const headStart = new HeadStart(machine, { forecast, env, platform })
+  const headStart = new HeadStart(machine, dependencies)
   try {
     return await connectAlong(machine, dependencies, headStart, onProgress, signal)
   } finally {
@@ -134,7 +133,7 @@ async function connectStep(step: Step): Promise<Link> {
     const [identities, algorithms] = await race(
       () =>
         Promise.all([
-          clock.asking(
+          clock.standStill(
             async () =>
               (await headStart.identities(settings.auth)) ??
               collectIdentities(settings.auth, dependencies.env, dependencies.platform),
@@ -152,7 +151,7 @@ async function connectStep(step: Step): Promise<Link> {
       secrets: dependencies.secrets,
       ask: async (question, over) => {
         report(clock.stage, question.kind)
-        const answer = await clock.asking(() =>
+        const answer = await clock.standStill(() =>
           dependencies.questions.ask(question, AbortSignal.any([signal, over])),
         )
         report(clock.stage)

@@ -11,6 +11,7 @@ import { askedOn, ChannelClosed } from '../channel/refused-request.ts'
 import { ChannelError, LinkLostError } from '../errors.ts'
 import { ChannelRefused } from './channel-slots.ts'
 import { FirstChannel } from './first-channel.ts'
+import { askForNothing } from './small-request.ts'
 
 export class ChannelOpener {
   readonly #client: Client
@@ -114,10 +115,10 @@ export class ChannelOpener {
     )
   }
 
-  /** Ask for anything: to cancel a forwarding that was never asked for changes nothing and is answered. */
+  /** Settles when the machine answers. @throws LinkLostError when it does not. */
   signOfLife(withinMs: number): Promise<void> {
     return race(
-      () => new Promise<void>((resolve) => this.#client.unforwardIn('127.0.0.1', 1, () => resolve())),
+      () => new Promise<void>((resolve) => askForNothing(this.#client, resolve)),
       [diesWith(this.#owner.dead)],
       { afterMs: withinMs, error: () => this.#silence('asking for a sign of life') },
     )

@@ -5,6 +5,7 @@
  * some: each piece that comes while the first channel is being opened is answered with a small request.
  */
 import type { Client } from 'ssh2'
+import { askForNothing } from './small-request.ts'
 
 /** More than this is not worth it. */
 const MOST_NUDGES = 4
@@ -33,8 +34,7 @@ export class FirstChannel {
     if (this.#state !== 'opening' || this.#nudges >= MOST_NUDGES) return
     this.#nudges += 1
     try {
-      // To cancel a forwarding that was never asked for changes nothing; the answer does not matter.
-      this.#client.unforwardIn('127.0.0.1', 1, (_refused) => undefined)
+      askForNothing(this.#client, () => undefined)
     } catch (_theConnectionHasEnded) {
       // What came was the server's farewell, or came behind our own.
       this.#state = 'done'

@@ -68,7 +68,7 @@ export async function handshake(attempt: Handshake): Promise<Link> {
     fail(refused ?? asConnectError(settings, clock.stage, error, ident))
   }
   const ask: Ask = (question) => attempt.ask(question, failed.signal)
-  const standStill: StandStill = (work) => clock.asking(work)
+  const standStill: StandStill = (work) => clock.standStill(work)
   const authenticator = new Authenticator({ settings, identities, secrets, ask, standStill })
   let trusted: TrustedKey | undefined
   let shown: Buffer | undefined

@@ -12,7 +12,7 @@ import { dial } from './dial.ts'
 
 export interface HeadStartNeeds {
   /** The settings as they most likely are; undefined where that cannot be told without running something. */
-  readonly forecast: ((machine: string) => Promise<MachineSettings | undefined>) | undefined
+  readonly forecast?: (machine: string) => Promise<MachineSettings | undefined>
   readonly env: NodeJS.ProcessEnv
   readonly platform: NodeJS.Platform
 }

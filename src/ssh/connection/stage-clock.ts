@@ -22,12 +22,11 @@ export class StageClock {
   readonly #limitMs: number
   readonly #onStage: (stage: Stage) => void
   readonly #expired = new AbortController()
-  readonly #started = performance.now()
   readonly #times: { stage: Stage; ms: number }[] = []
   #stage: Stage = 'config'
   #stageBegan = performance.now()
   #timer: NodeJS.Timeout | undefined
-  #asking = 0
+  #standing = 0
   #stopped = false
 
   /** `limitMs` bounds each stage, not the whole attempt. */
@@ -52,10 +51,6 @@ export class StageClock {
     return this.#times
   }
 
-  get elapsedMs(): number {
-    return performance.now() - this.#started
-  }
-
   /** Once stopped, the attempt is over and nothing more is told of it: keys are exchanged later too. */
   enter(stage: Stage): void {
     if (stage === this.#stage || this.#stopped) return
@@ -71,14 +66,14 @@ export class StageClock {
     this.#times.push({ stage, ms })
   }
 
-  /** Run a question with the clock stopped; the stage's full time is given back afterwards. */
-  async asking<T>(ask: () => Promise<T>): Promise<T> {
-    this.#asking += 1
+  /** Do something that a person's time goes into; the stage's full time is given back afterwards. */
+  async standStill<T>(work: () => Promise<T>): Promise<T> {
+    this.#standing += 1
     clearTimeout(this.#timer)
     try {
-      return await ask()
+      return await work()
     } finally {
-      this.#asking -= 1
+      this.#standing -= 1
       this.#arm()
     }
   }
@@ -92,7 +87,7 @@ export class StageClock {
 
   #arm(): void {
     clearTimeout(this.#timer)
-    if (this.#asking > 0 || this.#stopped) return
+    if (this.#standing > 0 || this.#stopped) return
     this.#timer = setTimeout(() => {
       const code: SshErrorCode = 'connect-timeout'
       const seconds = Math.round(this.#limitMs / 1000)
