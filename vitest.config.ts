@@ -9,8 +9,9 @@ export default defineConfig({
     // Real servers are started and real connections made: slow machines need air, a hang must still end.
     testTimeout: 30_000,
     hookTimeout: 120_000,
-    // Each worker starts its own servers; more of them make the timing of all worse.
-    maxWorkers: 2,
+    // A good part of the time is waiting for servers: two workers leave a third of two processors idle. Each
+    // worker starts its own servers, so still more of them make the timing of all worse.
+    maxWorkers: 3,
     pool: 'forks',
   },
 })
