@@ -26,6 +26,8 @@ const STATUS: Readonly<Record<number, SftpStatus>> = {
 export interface FileAttributes {
   /** Type bits and permission bits. */
   readonly mode: number
+  /** False when the server told no mode, as it may; `mode` is 0 then. */
+  readonly typed: boolean
   readonly uid: number
   readonly gid: number
   readonly size: number
@@ -92,6 +94,10 @@ export class SftpChannel {
 
   get usable(): boolean {
     return !this.#frozen && !this.#closed && !this.#owner.dead.aborted
+  }
+
+  get machine(): string {
+    return this.#owner.machine
   }
 
   /** Requests without an answer yet. */
@@ -332,8 +338,10 @@ export class SftpChannel {
   }
 }
 
-function attributesOf(stats: Stats | FileEntryWithStats['attrs']): FileAttributes {
-  return { mode: stats.mode, uid: stats.uid, gid: stats.gid, size: stats.size, mtime: stats.mtime }
+/** Every field is optional in version 3. */
+function attributesOf(stats: Partial<Stats> | FileEntryWithStats['attrs']): FileAttributes {
+  const { mode, uid = 0, gid = 0, size = 0, mtime = 0 } = stats as Partial<Stats>
+  return { mode: mode ?? 0, typed: mode !== undefined, uid, gid, size, mtime }
 }
 
 function asHandle(handle: Buffer): SftpHandle {

@@ -1,0 +1,107 @@
+/** What a call gave and what lies on the disk, in words that are the same for both worlds. */
+import { createHash } from 'node:crypto'
+import { lstatSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { FsError } from '@deepseek-ai/dsh-fs'
+import type { World } from './worlds.ts'
+
+/**
+ * System errors that the local provider lets through as they are, and the code of the same kind that a
+ * machine's have: a caller that knows codes must be able to tell them.
+ */
+const KINDS: Readonly<Record<string, string>> = {
+  ENOENT: 'FS_NOT_FOUND',
+  ENOTDIR: 'FS_NOT_FOUND',
+  ELOOP: 'FS_NOT_FOUND',
+  EACCES: 'FS_PERMISSION_DENIED',
+  EPERM: 'FS_PERMISSION_DENIED',
+}
+
+/** Gives every version token a number by the order of its first appearance: equal tokens, equal numbers. */
+export class Versions {
+  readonly #numbers = new Map<string, number>()
+
+  numberOf(version: string): number {
+    const known = this.#numbers.get(version)
+    if (known !== undefined) return known
+    this.#numbers.set(version, this.#numbers.size)
+    return this.#numbers.size - 1
+  }
+}
+
+export interface Failed {
+  readonly failed: string
+  /** Undefined where the local provider has only the system's words. */
+  readonly words?: string
+}
+
+export type Outcome = { readonly value: unknown } | Failed
+
+/** @param versions - undefined: tokens count as alike. */
+export async function outcomeOf(
+  world: World,
+  versions: Versions | undefined,
+  call: (world: World) => Promise<unknown>,
+): Promise<Outcome> {
+  try {
+    const value = await world.as(() => call(world))
+    return { value: neutral(world, versions, value ?? null) }
+  } catch (error) {
+    if (error instanceof FsError) {
+      return { failed: error.code, words: neutral(world, undefined, error.message) as string }
+    }
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+    if (code === undefined || world.name !== 'local') throw error
+    return { failed: KINDS[code] ?? 'FS_IO_ERROR' }
+  }
+}
+
+/** The outcome there as it is to be compared: ours may say more than the host's own words, which may be none. */
+export function asExpected(there: Outcome, here: Outcome): Outcome {
+  if (!('failed' in there && 'failed' in here)) return there
+  return there.words?.startsWith(here.words ?? '') === true ? { ...here, failed: there.failed } : there
+}
+
+function neutral(world: World, versions: Versions | undefined, value: unknown): unknown {
+  const text = JSON.stringify(value, (key, inner: unknown) => {
+    if (key === 'version' && typeof inner === 'string') return versions?.numberOf(inner) ?? 'a version'
+    if (inner instanceof Uint8Array) return `${inner.length} bytes ${hashOf(inner)}`
+    return isRecord(inner) ? Object.fromEntries(Object.entries(inner).toSorted()) : inner
+  })
+  return JSON.parse(
+    world.spellings.reduce(
+      (changed, spelling) => changed.replaceAll(JSON.stringify(spelling).slice(1, -1), '<folder>'),
+      text,
+    ),
+  )
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function hashOf(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 16)
+}
+
+/** Every name below the folder with its type, mode, owner, links and content. */
+export function onDisk({ disk }: Pick<World, 'disk'>): string[] {
+  const found: string[] = []
+  const walk = (path: string, name: string): void => {
+    const entry = lstatSync(path)
+    const mode = (entry.mode & 0o7777).toString(8)
+    const owner = `${entry.uid}:${entry.gid}`
+    if (entry.isSymbolicLink()) {
+      found.push(`${name} -> ${readlinkSync(path).replaceAll(disk, '<folder>')}`)
+    } else if (entry.isDirectory()) {
+      found.push(`${name}/ ${mode} ${owner}`)
+      for (const child of readdirSync(path).toSorted()) walk(join(path, child), `${name}/${child}`)
+    } else if (entry.isFile()) {
+      found.push(
+        `${name} ${mode} ${owner} ${entry.nlink} links ${entry.size} bytes ${hashOf(readFileSync(path))}`,
+      )
+    } else found.push(`${name} ${mode} ${owner} other`)
+  }
+  walk(disk, '')
+  return found
+}
