@@ -55,8 +55,14 @@ export async function startSeams(): Promise<SeamRig> {
   }
 }
 
-/** @param machines - the servers that the provider knows, by the names that it knows them by. */
-export async function startProvider(machines: Readonly<Record<string, DemoMachine>>): Promise<Provider> {
+/**
+ * @param machines - the servers that the provider knows, by the names that it knows them by.
+ * @param diffLimit - texts of so many bytes are not given back for a comparison.
+ */
+export async function startProvider(
+  machines: Readonly<Record<string, DemoMachine>>,
+  diffLimit = 1024 * 1024,
+): Promise<Provider> {
   const folder = realpathSync(mkdtempSync('/var/tmp/presence-seams-'))
   const local = join(folder, 'local')
   const home = join(folder, 'dsh')
@@ -70,7 +76,7 @@ export async function startProvider(machines: Readonly<Record<string, DemoMachin
   const rows = ctx as unknown as { plugin(row: unknown, config: unknown): { dispose(): Promise<void> } }
   const policy = { mode: 'danger-full-access' as SandboxMode, workspaceRoot: local }
   rows.plugin(FixedPolicy, policy)
-  const fiber = rows.plugin(Provider, { cwd: local, diffBasisMaxBytes: 1024 * 1024 })
+  const fiber = rows.plugin(Provider, { cwd: local, diffBasisMaxBytes: diffLimit })
   const fs = await new Promise<FileSystem & PresenceFileSystem>((resolve) => {
     ctx.inject(['fs'], (scope) => resolve(scope.get('fs') as FileSystem & PresenceFileSystem))
   })

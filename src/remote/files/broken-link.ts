@@ -1,9 +1,11 @@
 /**
- * Why a symbolic link leads nowhere. An SFTP server says "no such file" for all reasons alike; the link is
- * followed step by step to tell them apart.
+ * Symbolic links that an SFTP server does not follow to their end, followed step by step: those that lead
+ * nowhere, because it says "no such file" for all reasons alike, and chains that are longer than its own
+ * `realpath` has patience for.
  */
 import { parentOf, type RemotePath } from '../../base/remote-path.ts'
 import type { SftpChannel } from '../../ssh/channel/sftp.ts'
+import { SftpStatusError } from '../../ssh/errors.ts'
 import { isAbsent } from './errors.ts'
 import { typeOf, type FileType } from './stat.ts'
 
@@ -41,6 +43,26 @@ export async function whyLinkLeadsNowhere(
     path = `${beside(entry, await sftp.readlink(entry, signal))}${rest.join('')}`
   }
   return 'loop'
+}
+
+/** Where a chain of links ends that the server can open but not name; undefined when it cannot be told. */
+export async function behindLinks(
+  sftp: SftpChannel,
+  link: RemotePath,
+  signal?: AbortSignal,
+): Promise<RemotePath | undefined> {
+  let path: string = link
+  for (let followed = 1; followed <= MOST_LINKS; followed += 1) {
+    try {
+      path = beside(path, await sftp.readlink(path, signal))
+      return (await sftp.realpath(path, signal)) as RemotePath
+    } catch (error) {
+      // What is no link any more cannot be read as one.
+      if (!(error instanceof SftpStatusError)) throw error
+      if (error.operation === 'readlink') return undefined
+    }
+  }
+  return undefined
 }
 
 function beside(link: string, target: string): string {

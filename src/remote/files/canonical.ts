@@ -8,7 +8,7 @@ import type { SftpChannel } from '../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../ssh/errors.ts'
 import type { MachineSession } from '../session.ts'
 import { FileError, isAbsent } from './errors.ts'
-import { whyLinkLeadsNowhere } from './broken-link.ts'
+import { behindLinks, whyLinkLeadsNowhere } from './broken-link.ts'
 import { typeOf, type FileType } from './stat.ts'
 
 /** What the machine says of one path. */
@@ -40,6 +40,10 @@ export async function canonicalPath(
   // Servers differ in whether realpath accepts a missing last segment: only an existing one is believed.
   const itself = await lookAt(sftp, path, signal)
   if (itself.real !== undefined && itself.type !== undefined) return itself.real
+  if (itself.type !== undefined && itself.entry === 'symlink') {
+    const real = await behindLinks(sftp, path, signal)
+    if (real !== undefined) return real
+  }
   const above: RemotePath[] = []
   for (let at = path; at !== '/'; at = parentOf(at)) above.push(parentOf(at))
   const looks = [itself, ...(await Promise.all(above.map((ancestor) => lookAt(sftp, ancestor, signal))))]

@@ -14,6 +14,8 @@ import type { MachineSession } from '../session.ts'
 
 /** Device, inode, size, times of content and of everything else, type and mode: what both `stat`s can tell. */
 const FORMATS = { gnu: `-c '%d:%i:%s:%.9Y:%.9Z:%f`, bsd: `-f '%d:%i:%z:%Fm:%Fc:%Xp` } as const
+/** Entries of a folder whose tokens are asked for; a second's work for a slow machine. */
+const MOST_LISTED = 8000
 /** A line of a listing: the token, a space and the name. */
 const LISTED = /^(\d+:\d+:\d+:[\d.:-]+:[\da-f]+) \.\/(.*)$/i
 
@@ -49,9 +51,8 @@ export async function exactVersion(
 }
 
 /**
- * The exact tokens of a folder's entries by their names, through links; in one question, whatever their
- * number. One that is not told has none: it went away, leads nowhere, or there are more than one command
- * can be given.
+ * The exact tokens of a folder's entries by their names, through links, in one question. One that is not told
+ * has none: it went away, leads nowhere, or the folder is so large that asking would keep others waiting.
  * @returns undefined where the machine cannot tell.
  */
 export async function exactVersionsIn(
@@ -62,7 +63,8 @@ export async function exactVersionsIn(
   const format = formatOf(session)
   if (format === undefined) return undefined
   const name = session.shell?.stat === 'gnu' ? '%n' : '%N'
-  const script = `(cd -- ${quote(folder)} && stat -L ${format} ${name}' ./* ./.[!.]* ./..?*)`
+  const all = `set -- ./* ./.[!.]* ./..?* && [ $# -le ${MOST_LISTED} ]`
+  const script = `(cd -- ${quote(folder)} && ${all} && stat -L ${format} ${name}' "$@")`
   const answer = await ask(session, script, signal)
   return answer === undefined ? undefined : parseListed(answer.toString('utf8'))
 }

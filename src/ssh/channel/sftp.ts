@@ -279,10 +279,17 @@ export class SftpChannel {
       return await race(
         () =>
           new Promise<T>((resolve, reject) => {
-            start((error, value) => {
-              if (error === undefined || error === null) resolve(value)
-              else reject(this.#asError(operation, effect, error))
-            })
+            const fail = (error: Error): void => reject(this.#asError(operation, effect, error))
+            try {
+              start((error, value) => {
+                if (error === undefined || error === null) resolve(value)
+                else fail(error)
+              })
+            } catch (error) {
+              // An extension that the server has not announced is refused before anything is sent.
+              if (!(error instanceof Error)) throw error
+              fail(error)
+            }
           }),
         [
           ...callerLeaves(signal, `${operation} on ${machine}`),

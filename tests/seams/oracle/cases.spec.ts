@@ -2,10 +2,10 @@
 import type { FileSystem } from '@deepseek-ai/dsh-fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startProvider, type Provider } from '../../support/seams.ts'
-import { KINDS, QUESTIONS, leftIn } from './cases.ts'
-import { asExpected, onDisk, outcomeOf, Versions } from './compare.ts'
+import { KINDS, QUESTIONS } from './cases.ts'
+import { compared, onDisk, outcomeOf, Versions } from './compare.ts'
 import { openSshAsAccount, openSshAsRoot, type Subject } from './machines.ts'
-import { makeTwins, startLocal, type Twins } from './worlds.ts'
+import { DIFF_LIMIT, makeTwins, startLocal, type Twins } from './worlds.ts'
 
 const EXTERNAL = 'Subsystem sftp /usr/lib/openssh/sftp-server'
 
@@ -31,7 +31,7 @@ describe.each(Object.keys(SUBJECTS))('%s', (name) => {
     const start = SUBJECTS[name]
     if (start === undefined) throw new Error(`no ${name}`)
     subject = await start()
-    provider = await startProvider({ demo: subject.server })
+    provider = await startProvider({ demo: subject.server }, DIFF_LIMIT)
     twins = makeTwins(local, provider, 'demo', subject.account)
   })
   afterAll(async () => {
@@ -54,18 +54,11 @@ describe.each(Object.keys(SUBJECTS))('%s', (name) => {
       const versions = subject.exact ? [new Versions(), new Versions()] : [undefined, undefined]
       const wanted = await outcomeOf(here, versions[0], (world) => ask(world, kind.path))
       const got = await outcomeOf(there, versions[1], (world) => ask(world, kind.path))
-      const compared = asExpected(got, wanted)
+      const [local, remote] = [onDisk(here), onDisk(there)]
       asked += 1
-      if (!same(compared, wanted)) wrong.push({ title, local: wanted, remote: compared })
-      else if (!same(onDisk(there), onDisk(here)))
-        wrong.push({ title, localDisk: onDisk(here), remoteDisk: onDisk(there) })
-      const left = leftIn(there.disk)
-      if (left.length > 0) wrong.push({ title, left })
+      if (compared(wanted, got) === 'different') wrong.push({ title, wanted, got })
+      else if (remote.join('\n') !== local.join('\n')) wrong.push({ title, local, remote })
     }
     expect(wrong).toEqual([])
   })
 })
-
-function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
-}

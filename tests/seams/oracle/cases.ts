@@ -1,15 +1,6 @@
 /** What can lie in a folder, and what can be asked of it: every kind of thing with every operation. */
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FsTarget, FsVersion } from '@deepseek-ai/dsh-fs'
 import { DIFF_LIMIT, type World } from './worlds.ts'
@@ -317,13 +308,6 @@ export const QUESTIONS: readonly Question[] = [
 /** Long texts by their length, so that a difference can be read. */
 function hashed(text: string | null): unknown {
   return text !== null && text.length > 200 ? Buffer.from(text) : text
-}
-
-/** What is left of our work in a folder. */
-export function leftIn(disk: string): string[] {
-  return existsSync(disk)
-    ? (readdirSync(disk, { recursive: true }) as string[]).filter((name) => /\.presence-/.test(name))
-    : []
 }
 
 /** A file of the kernel's that says that it is empty. */

@@ -33,6 +33,8 @@ export interface Failed {
   readonly failed: string
   /** Undefined where the local provider has only the system's words. */
   readonly words?: string
+  /** The system's code that the local provider let through. */
+  readonly system?: string
 }
 
 export type Outcome = { readonly value: unknown } | Failed
@@ -52,14 +54,31 @@ export async function outcomeOf(
     }
     const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
     if (code === undefined || world.name !== 'local') throw error
-    return { failed: KINDS[code] ?? 'FS_IO_ERROR' }
+    return { failed: KINDS[code] ?? 'FS_IO_ERROR', system: code }
   }
 }
 
-/** The outcome there as it is to be compared: ours may say more than the host's own words, which may be none. */
-export function asExpected(there: Outcome, here: Outcome): Outcome {
-  if (!('failed' in there && 'failed' in here)) return there
-  return there.words?.startsWith(here.words ?? '') === true ? { ...here, failed: there.failed } : there
+/**
+ * Whether the outcome there is the one here, or one of the few that are better there and meant to be so:
+ *
+ * - ours may say more than the host's own words, which may be none;
+ * - one entry that cannot be looked at fails the whole listing of the local provider; ours has the others;
+ * - a link that leads to itself is absent for the question what is below it, not an error of the system.
+ */
+export function compared(here: Outcome, there: Outcome): 'same' | 'kinder' | 'different' {
+  if ('value' in here) {
+    return 'value' in there && JSON.stringify(there.value) === JSON.stringify(here.value)
+      ? 'same'
+      : 'different'
+  }
+  if ('value' in there) {
+    const lists = here.words?.startsWith('cannot list ') === true && Array.isArray(there.value)
+    return lists || (here.system === 'ELOOP' && there.value === null) ? 'kinder' : 'different'
+  }
+  if (there.failed !== here.failed) return 'different'
+  if (here.words === undefined || there.words?.startsWith(here.words) === true) return 'same'
+  const listing = [here, there].every(({ words }) => words?.startsWith('cannot list ') === true)
+  return listing && here.failed === 'FS_PERMISSION_DENIED' ? 'kinder' : 'different'
 }
 
 function neutral(world: World, versions: Versions | undefined, value: unknown): unknown {
@@ -70,7 +89,11 @@ function neutral(world: World, versions: Versions | undefined, value: unknown): 
   })
   return JSON.parse(
     world.spellings.reduce(
-      (changed, spelling) => changed.replaceAll(JSON.stringify(spelling).slice(1, -1), '<folder>'),
+      (changed, spelling) =>
+        changed.replaceAll(
+          JSON.stringify(spelling).slice(1, -1),
+          spelling.endsWith('/w') ? '<folder>' : '<above>',
+        ),
       text,
     ),
   )

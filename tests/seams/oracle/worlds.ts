@@ -4,14 +4,14 @@
  * is refused to the other.
  */
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Context } from '@deepseek-ai/cordis'
 import type { FileSystem } from '@deepseek-ai/dsh-fs'
 import LocalFileSystem from '@deepseek-ai/dsh-fs-local'
 import type { Provider } from '../../support/seams.ts'
 
 /** Texts of so many bytes are not given back for a comparison; small, so that the tests get there. */
-export const DIFF_LIMIT = 1024 * 1024
+export const DIFF_LIMIT = 64 * 1024
 
 export interface Account {
   readonly uid: number
@@ -25,7 +25,7 @@ export interface World {
   readonly folder: string
   /** The same folder on the disk of this computer. */
   readonly disk: string
-  /** Spellings that mean the folder. */
+  /** Spellings that mean the folder, then those that mean the one above. */
   readonly spellings: readonly string[]
   /** Run something with the rights that the world has. */
   as<T>(act: () => Promise<T>): Promise<T>
@@ -95,7 +95,8 @@ function become({ uid, gid }: Account): () => void {
 export function makeTwins(local: FileSystem, provider: Provider, machine: string, account?: Account): Twins {
   const base = realpathSync(mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : '/var/tmp', 'presence-')))
   chmodSync(base, 0o755)
-  const [home, away] = [join(base, 'here'), join(base, 'away')]
+  const [home, away] = [join(base, 'here/w'), join(base, 'away/w')]
+  for (const disk of [home, away]) mkdirSync(dirname(disk))
   const make = (): void => {
     for (const disk of [home, away]) {
       mkdirSync(disk)
@@ -110,7 +111,7 @@ export function makeTwins(local: FileSystem, provider: Provider, machine: string
       fs: local,
       folder: home,
       disk: home,
-      spellings: [home],
+      spellings: [home, dirname(home)],
       as: (act) => asAccount(account, act),
     },
     there: {
@@ -118,7 +119,11 @@ export function makeTwins(local: FileSystem, provider: Provider, machine: string
       fs: provider.fs,
       folder: mounted,
       disk: away,
-      spellings: [`presence://${machine}${away}`, mounted, away],
+      spellings: [away, dirname(away)].flatMap((path) => [
+        `presence://${machine}${path}`,
+        provider.mountOf(machine, path),
+        path,
+      ]),
       as: (act) => act(),
     },
     both: (change) => asAccountNow(account, () => [home, away].forEach((disk) => change(disk))),
