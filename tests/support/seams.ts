@@ -5,8 +5,7 @@ import { Context, Service } from '@deepseek-ai/cordis'
 import type { FileSystem } from '@deepseek-ai/dsh-fs'
 import type { SandboxExecutionPolicy, SandboxMode } from '@deepseek-ai/dsh-sandbox'
 import type PresenceFileSystem from '../../src/seams/fs.ts'
-import type { DemoMachine } from '../../scripts/machine/machine.ts'
-import { entryOf } from './host.ts'
+import { entryOf, type Login } from './host.ts'
 import { startRig, type Rig } from './rig.ts'
 
 export interface SeamRig extends Rig {
@@ -60,7 +59,7 @@ export async function startSeams(): Promise<SeamRig> {
  * @param diffLimit - texts of so many bytes are not given back for a comparison.
  */
 export async function startProvider(
-  machines: Readonly<Record<string, DemoMachine>>,
+  machines: Readonly<Record<string, Login>>,
   diffLimit = 1024 * 1024,
 ): Promise<Provider> {
   const folder = realpathSync(mkdtempSync('/var/tmp/presence-seams-'))

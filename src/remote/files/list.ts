@@ -113,8 +113,8 @@ async function lookAtEntries(
   const seen: Seen[] = []
   const unclear: SftpEntry[] = []
   for (const entry of entries) {
-    const type = entry.attributes.typed ? typeOf(entry.attributes.mode) : undefined
-    if (type === undefined || type === 'symlink' || entry.name.includes(UNREADABLE)) unclear.push(entry)
+    const { mode } = entry.attributes
+    if (mode === 0 || typeOf(mode) === 'symlink' || entry.name.includes(UNREADABLE)) unclear.push(entry)
     else seen.push(seenAs(entry.name, childOf(folder, entry.name), entry.attributes, false))
   }
   for (let at = 0; at < unclear.length; at += LOOKED_AT_ONCE) {
@@ -148,7 +148,7 @@ async function lookAt(
   signal: AbortSignal | undefined,
 ): Promise<Seen> {
   const path = childOf(folder, name)
-  const isLink = attributes.typed && typeOf(attributes.mode) === 'symlink'
+  const isLink = typeOf(attributes.mode) === 'symlink'
   try {
     const [found, target] = await Promise.all([sftp.stat(path, signal), sftp.realpath(path, signal)])
     return seenAs(name, target as RemotePath, found, isLink)

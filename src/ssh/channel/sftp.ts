@@ -24,10 +24,8 @@ const STATUS: Readonly<Record<number, SftpStatus>> = {
 }
 
 export interface FileAttributes {
-  /** Type bits and permission bits. */
+  /** Type bits and permission bits; 0 when the server told none, as it may. */
   readonly mode: number
-  /** False when the server told no mode, as it may; `mode` is 0 then. */
-  readonly typed: boolean
   readonly uid: number
   readonly gid: number
   readonly size: number
@@ -347,8 +345,8 @@ export class SftpChannel {
 
 /** Every field is optional in version 3. */
 function attributesOf(stats: Partial<Stats> | FileEntryWithStats['attrs']): FileAttributes {
-  const { mode, uid = 0, gid = 0, size = 0, mtime = 0 } = stats as Partial<Stats>
-  return { mode: mode ?? 0, typed: mode !== undefined, uid, gid, size, mtime }
+  const { mode = 0, uid = 0, gid = 0, size = 0, mtime = 0 } = stats as Partial<Stats>
+  return { mode, uid, gid, size, mtime }
 }
 
 function asHandle(handle: Buffer): SftpHandle {

@@ -2,18 +2,46 @@
 import type { FileSystem } from '@deepseek-ai/dsh-fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startProvider, type Provider } from '../../support/seams.ts'
-import { KINDS, QUESTIONS } from './cases.ts'
+import { ESSENTIAL, KINDS, QUESTIONS, type Question } from './cases.ts'
 import { compared, onDisk, outcomeOf, Versions } from './compare.ts'
-import { openSshAsAccount, openSshAsRoot, type Subject } from './machines.ts'
+import {
+  LESS,
+  dropbear,
+  embedded,
+  lesser,
+  openSshAsAccount,
+  openSshAsRoot,
+  type Subject,
+} from './machines.ts'
 import { DIFF_LIMIT, makeTwins, startLocal, type Twins } from './worlds.ts'
 
 const EXTERNAL = 'Subsystem sftp /usr/lib/openssh/sftp-server'
 
-const SUBJECTS: Readonly<Record<string, () => Promise<Subject>>> = {
-  'OpenSSH with sftp-server, an account without privileges': () => openSshAsAccount([EXTERNAL], true),
-  'OpenSSH with internal-sftp, root': () => openSshAsRoot(),
-  'OpenSSH, an account with SFTP only': () =>
-    openSshAsAccount(['Subsystem sftp internal-sftp', 'ForceCommand internal-sftp'], false),
+const SFTP_ONLY = ['Subsystem sftp internal-sftp', 'ForceCommand internal-sftp']
+
+interface Examined {
+  readonly questions: readonly Question[]
+  start(): Promise<Subject>
+}
+
+const SUBJECTS: Readonly<Record<string, Examined>> = {
+  'OpenSSH with sftp-server, an account without privileges': {
+    questions: QUESTIONS,
+    start: () => openSshAsAccount([EXTERNAL], true),
+  },
+  'OpenSSH with internal-sftp, root': { questions: ESSENTIAL, start: () => openSshAsRoot() },
+  'OpenSSH, an account with SFTP only': {
+    questions: QUESTIONS,
+    start: () => openSshAsAccount(SFTP_ONLY, false),
+  },
+  dropbear: { questions: ESSENTIAL, start: dropbear },
+  'the embedded server': { questions: ESSENTIAL, start: embedded },
+  ...Object.fromEntries(
+    Object.entries(LESS).map(([what, lessen]) => [
+      `a server with ${what}`,
+      { questions: ESSENTIAL, start: () => lesser(lessen) },
+    ]),
+  ),
 }
 
 let local: FileSystem
@@ -25,12 +53,14 @@ describe.each(Object.keys(SUBJECTS))('%s', (name) => {
   let subject: Subject
   let provider: Provider
   let twins: Twins
+  let questions: readonly Question[] = []
   let asked = 0
 
   beforeAll(async () => {
-    const start = SUBJECTS[name]
-    if (start === undefined) throw new Error(`no ${name}`)
-    subject = await start()
+    const examined = SUBJECTS[name]
+    if (examined === undefined) throw new Error(`no ${name}`)
+    questions = examined.questions
+    subject = await examined.start()
     provider = await startProvider({ demo: subject.server }, DIFF_LIMIT)
     twins = makeTwins(local, provider, 'demo', subject.account)
   })
@@ -44,7 +74,7 @@ describe.each(Object.keys(SUBJECTS))('%s', (name) => {
   it.each(KINDS.map((kind) => [kind.title, kind] as const))('%s', async (_title, kind) => {
     const wrong: unknown[] = []
     let fresh = false
-    for (const { title, changes, ask } of QUESTIONS) {
+    for (const { title, changes, ask } of questions) {
       if (!fresh) {
         twins.clear()
         twins.both((disk) => kind.prepare(disk))

@@ -305,6 +305,19 @@ export const QUESTIONS: readonly Question[] = [
   ),
 ]
 
+/** What is asked of servers that differ in how they save and read, not in how paths are understood. */
+export const ESSENTIAL: readonly Question[] = QUESTIONS.filter(({ title }) =>
+  [
+    'read text',
+    'list',
+    'one version in every answer',
+    'write',
+    'create',
+    'write over the version that was seen',
+    'edit every match',
+  ].includes(title),
+)
+
 /** Long texts by their length, so that a difference can be read. */
 function hashed(text: string | null): unknown {
   return text !== null && text.length > 200 ? Buffer.from(text) : text
