@@ -27,6 +27,15 @@ export class Versions {
     this.#numbers.set(version, this.#numbers.size)
     return this.#numbers.size - 1
   }
+
+  get size(): number {
+    return this.#numbers.size
+  }
+
+  /** Forget all but the first `size` of them. */
+  shrink(size: number): void {
+    for (const version of [...this.#numbers.keys()].slice(size)) this.#numbers.delete(version)
+  }
 }
 
 export interface Failed {
@@ -72,13 +81,20 @@ export function compared(here: Outcome, there: Outcome): 'same' | 'kinder' | 'di
       : 'different'
   }
   if ('value' in there) {
-    const lists = here.words?.startsWith('cannot list ') === true && Array.isArray(there.value)
-    return lists || (here.system === 'ELOOP' && there.value === null) ? 'kinder' : 'different'
+    return isListing(there.value) || (here.system === 'ELOOP' && there.value === null)
+      ? 'kinder'
+      : 'different'
   }
   if (there.failed !== here.failed) return 'different'
   if (here.words === undefined || there.words?.startsWith(here.words) === true) return 'same'
   const listing = [here, there].every(({ words }) => words?.startsWith('cannot list ') === true)
   return listing && here.failed === 'FS_PERMISSION_DENIED' ? 'kinder' : 'different'
+}
+
+function isListing(value: unknown): boolean {
+  return (
+    Array.isArray(value) && value.length > 0 && value.every((entry) => isRecord(entry) && 'name' in entry)
+  )
 }
 
 function neutral(world: World, versions: Versions | undefined, value: unknown): unknown {
