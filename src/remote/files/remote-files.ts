@@ -69,11 +69,12 @@ export class RemoteFiles {
     path: RemotePath,
     options: CallOptions & { readonly shown?: string } = {},
   ): Promise<RemotePath> {
-    const session = await this.#session(options)
     const shown = options.shown ?? path
-    return canonicalPath(session, path, shown, options.signal).catch((error: unknown) => {
-      throw asFileError(error, `cannot resolve "${shown}"`)
-    })
+    return this.#reading(options, (session) => canonicalPath(session, path, shown, options.signal)).catch(
+      (error: unknown) => {
+        throw asFileError(error, `cannot resolve "${shown}"`)
+      },
+    )
   }
 
   /** @returns undefined when nothing is there. */
@@ -81,10 +82,12 @@ export class RemoteFiles {
     file: Shown,
     options: CallOptions & { readonly follow?: boolean } = {},
   ): Promise<FileStat | undefined> {
-    const session = await this.#session(options)
-    return statPath(session, file.path, options.follow ?? true, options.signal).catch((error: unknown) => {
-      throw asFileError(error, `cannot stat "${file.shown}"`)
-    })
+    const { follow = true, signal } = options
+    return this.#reading(options, (session) => statPath(session, file.path, follow, signal)).catch(
+      (error: unknown) => {
+        throw asFileError(error, `cannot stat "${file.shown}"`)
+      },
+    )
   }
 
   async readText(file: Shown, options: CallOptions = {}): Promise<string> {

@@ -107,9 +107,9 @@ describe('OpenSSH', () => {
   }
 
   it.each([
-    [REPLACE.title, REPLACE, 60],
-    [CREATE.title, CREATE, 40],
-    [LARGE.title, LARGE, 20],
+    [REPLACE.title, REPLACE, 50],
+    [CREATE.title, CREATE, 36],
+    [LARGE.title, LARGE, 18],
   ] as const)(
     '%s: whole or not at all, wherever it is cut',
     { timeout: 300_000 },
