@@ -1,8 +1,9 @@
 /** What can lie in a folder, and what can be asked of it: every kind of thing with every operation. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FsTarget, FsVersion } from '@deepseek-ai/dsh-fs'
+import { hashOf } from './compare.ts'
 import { DIFF_LIMIT, type World } from './worlds.ts'
 
 export interface Kind {
@@ -219,6 +220,15 @@ export interface Question {
 
 const target = ({ fs, folder }: World, path: string): Promise<FsTarget> => fs.resolve(path, { cwd: folder })
 
+/** The version that a reader holds, who looked and then read. */
+async function seenBy({ fs }: World, found: FsTarget): Promise<FsVersion> {
+  const info = await fs.stat(found)
+  // Some of them may be replaced and not read.
+  if (info?.type === 'file')
+    await fs.readBytes(found, undefined, 8 * DIFF_LIMIT).catch((_denied: unknown) => undefined)
+  return info?.version ?? ('none' as FsVersion)
+}
+
 /** A folder's own size is the file system's affair. */
 function sized<T extends { readonly type: string; readonly size?: number }>(info: T | undefined): unknown {
   return info?.type === 'directory' ? { ...info, size: undefined } : info
@@ -247,10 +257,10 @@ export const QUESTIONS: readonly Question[] = [
     return hashed(text)
   }),
   looking('read bytes', async (world, path) =>
-    world.fs.readBytes(await target(world, path), undefined, 2 * DIFF_LIMIT),
+    hashed(await world.fs.readBytes(await target(world, path), undefined, 8 * DIFF_LIMIT)),
   ),
   looking('read no more than three bytes', async (world, path) =>
-    world.fs.readBytes(await target(world, path), undefined, 3),
+    hashed(await world.fs.readBytes(await target(world, path), undefined, 3)),
   ),
   looking('list', async (world, path) => world.fs.listDir(await target(world, path))),
   looking('one version in every answer', async (world, path) => {
@@ -274,7 +284,7 @@ export const QUESTIONS: readonly Question[] = [
   ),
   changing('write over the version that was seen', async (world, path) => {
     const found = await target(world, path)
-    const version = (await world.fs.stat(found))?.version ?? ('none' as FsVersion)
+    const version = await seenBy(world, found)
     const outcome = await world.fs.writeText(found, 'seen\n', { kind: 'replaceIfVersion', version })
     const after = await world.fs.stat(found)
     return [{ ...outcome, before: hashed(outcome.before) }, after?.version === outcome.version]
@@ -290,7 +300,7 @@ export const QUESTIONS: readonly Question[] = [
   edit('edit nothing', '', 'x'),
   changing('edit the version that was seen, twice', async (world, path) => {
     const found = await target(world, path)
-    const version = (await world.fs.stat(found))?.version ?? ('none' as FsVersion)
+    const version = await seenBy(world, found)
     const change = { oldString: 'o', newString: 'oo', replaceAll: true }
     const first = await world.fs.editText(found, change, { version })
     const second = await world.fs.editText(found, change, { version: first.version })
@@ -318,10 +328,8 @@ export const ESSENTIAL: readonly Question[] = QUESTIONS.filter(({ title }) =>
   ].includes(title),
 )
 
-/** Long texts by their length, so that a difference can be read. */
-function hashed(text: string | null): unknown {
-  return text !== null && text.length > 200 ? Buffer.from(text) : text
+/** What is long by its length and a hash, so that a difference can be read. */
+function hashed(content: string | Uint8Array | null): string | null {
+  if (content === null || (typeof content === 'string' && content.length <= 200)) return content
+  return `${content.length} long, ${hashOf(content)}`
 }
-
-/** A file of the kernel's that says that it is empty. */
-export const KERNEL_FILE = { path: '/proc/version', text: readFileSync('/proc/version', 'utf8') }

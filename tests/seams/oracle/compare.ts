@@ -100,7 +100,6 @@ function isListing(value: unknown): boolean {
 function neutral(world: World, versions: Versions | undefined, value: unknown): unknown {
   const text = JSON.stringify(value, (key, inner: unknown) => {
     if (key === 'version' && typeof inner === 'string') return versions?.numberOf(inner) ?? 'a version'
-    if (inner instanceof Uint8Array) return `${inner.length} bytes ${hashOf(inner)}`
     return isRecord(inner) ? Object.fromEntries(Object.entries(inner).toSorted()) : inner
   })
   return JSON.parse(

@@ -23,7 +23,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { FsTarget, FsVersion, FsWriteIntent } from '@deepseek-ai/dsh-fs'
-import { compared, onDisk, outcomeOf, Versions } from './compare.ts'
+import { compared, hashOf, onDisk, outcomeOf, Versions } from './compare.ts'
 import type { Twins, World } from './worlds.ts'
 
 export interface WalkReport {
@@ -227,7 +227,7 @@ function nextStep(dice: Dice, seen: Seen, exact: boolean): Step {
   if (roll < 53) {
     const limit = dice.of([0, 1, 5, 70_000])
     return ask('read bytes', async (world) =>
-      world.fs.readBytes(await targetOf(world, path), undefined, limit),
+      hashOf(await world.fs.readBytes(await targetOf(world, path), undefined, limit)),
     )
   }
   if (roll < 56) {
