@@ -41,10 +41,10 @@ export class Leftovers {
   /** Put right what earlier connections had to leave behind; once a connection, and everybody waits for it. */
   sweep(session: MachineSession): Promise<void> {
     const earlier = [...this.#left].filter(([, leftover]) => leftover.session !== session)
-    const running = this.#sweeps.get(session)
-    if (earlier.length === 0) return running ?? Promise.resolve()
-    const all = [running, ...earlier.map(([path, { home }]) => this.expect(session, path, home).settle())]
-    const sweep = Promise.all(all).then(() => undefined)
+    const running = this.#sweeps.get(session) ?? Promise.resolve()
+    if (earlier.length === 0) return running
+    const settling = earlier.map(([path, { home }]) => this.expect(session, path, home).settle())
+    const sweep = Promise.all([running, ...settling]).then(() => undefined)
     this.#sweeps.set(session, sweep)
     return sweep
   }

@@ -239,10 +239,9 @@ function nextStep(dice: Dice, seen: Seen, exact: boolean): Step {
   }
   if (roll < 62) {
     return ask('list', async (world) =>
-      (await world.fs.listDir(await targetOf(world, path))).map((entry) => {
-        const { version: _unless, ...rest } = entry
-        return entry.type === 'directory' ? rest : entry
-      }),
+      (await world.fs.listDir(await targetOf(world, path))).map((entry) =>
+        entry.type === 'directory' ? { ...entry, version: undefined } : entry,
+      ),
     )
   }
   if (roll < 65) {
