@@ -151,12 +151,13 @@ function configuration(
     'PasswordAuthentication no',
     'KbdInteractiveAuthentication no',
     'PermitRootLogin prohibit-password',
-    'MaxStartups 100',
     'PrintMotd no',
     'PrintLastLog no',
     'AcceptEnv LANG LC_*',
     `SetEnv ${environment.join(' ')}`,
   ]
+  // Of this one sshd takes the last.
+  if (!extra.some((line) => /^\s*maxstartups\b/i.test(line))) lines.push('MaxStartups 100')
   const ownSubsystem = extra.some((line) => /^\s*subsystem\b/i.test(line))
   if (!ownSubsystem) lines.push(`Subsystem sftp internal-sftp -d ${startFolder}`)
   return `${lines.join('\n')}\n`

@@ -28,6 +28,8 @@ export const NOTE = {
 export const SEARCHED = 'spring tide'
 
 const CHECK = 'sh src/check.sh'
+/** What the check prints when it has nothing to complain about. */
+const CLEAN = 'all lines are in the agreed form'
 const REPORT = 'sh src/report.sh'
 
 /**
@@ -65,12 +67,8 @@ export function demoConversation(base: string): readonly Step[] {
 /** For a page that stays open: later turns and a project that is already repaired are answered too. */
 export const openConversation: Script = (situation: Situation): Step => {
   const steps = situation.turn === 0 ? demoConversation('') : laterTurn
-  const seen = situation.results.join('\n')
   const repaired =
-    situation.turn === 0 &&
-    situation.step === 3 &&
-    seen.includes(CORRECTION.right) &&
-    !seen.includes(CORRECTION.wrong)
+    situation.turn === 0 && situation.step === 3 && situation.results.join('\n').includes(CLEAN)
   if (repaired) return { text: 'The check has nothing to complain about: every line is in the agreed form.' }
   return steps[situation.step] ?? NOTHING_LEFT
 }

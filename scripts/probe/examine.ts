@@ -7,7 +7,12 @@ import { Machine } from '../../src/remote/machine.ts'
 import type { MachineSession } from '../../src/remote/session.ts'
 import { Secrets } from '../../src/ssh/auth/secrets.ts'
 import { listAliases, type AliasList } from '../../src/ssh/config/aliases.ts'
-import { forecastSettings, resolveHop, resolveSettings } from '../../src/ssh/config/resolve.ts'
+import {
+  forecastSettings,
+  previewSettings,
+  resolveHop,
+  resolveSettings,
+} from '../../src/ssh/config/resolve.ts'
 import { defaultSources } from '../../src/ssh/config/sources.ts'
 import type { ConfigSources, MachineSettings } from '../../src/ssh/config/settings.ts'
 import { ConnectionPool } from '../../src/ssh/connection/pool.ts'
@@ -46,13 +51,14 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
   const names = listAliases(sources)
   const watch = new Stopwatch()
   let settings: MachineSettings | undefined
+  const listed = names.aliases.includes(options.machine)
+  const named = listed || (await isSaidWhere(options.machine, sources))
   const pool = new ConnectionPool({
     settings: async (machine, signal) => {
-      if (!names.aliases.includes(machine)) throw unknown(machine, names)
+      if (!named) throw unknown(machine, names)
       return (settings = await resolveSettings(machine, sources, signal))
     },
-    forecast: async (machine) =>
-      names.aliases.includes(machine) ? forecastSettings(machine, sources) : undefined,
+    forecast: async (machine) => (named ? forecastSettings(machine, sources) : undefined),
     hopSettings: (hop, signal) => resolveHop(hop, sources, signal),
     questions: options.questions,
     secrets: new Secrets(),
@@ -100,11 +106,26 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
     roundTrips,
     warnings: [
       ...names.warnings,
+      ...(named && !listed ? [unlisted(options.machine)] : []),
       ...(session?.link.facts.warnings ?? []),
       ...(session?.capabilities.warnings ?? []),
     ],
     failure,
   }
+}
+
+/** A pattern or a Match block tells where this name is, although no block has just this name. */
+async function isSaidWhere(name: string, sources: ConfigSources): Promise<boolean> {
+  try {
+    return (await previewSettings(name, sources)).host !== name
+  } catch (error) {
+    if (error instanceof ConnectError) return false
+    throw error
+  }
+}
+
+function unlisted(name: string): string {
+  return `no block of the SSH configuration has just this name, so Presence does not list it; write "${name}: { alias: ${name} }" into machines.yml`
 }
 
 /** Presence knows the names of the configuration and no others; whatever else `ssh` would make of one. */

@@ -59,14 +59,14 @@ function again({ retry }: { readonly retry: boolean }): string {
 async function confirm(terminal: Terminal, text: string, signal: AbortSignal): Promise<Answer> {
   for (let prompt = text; ; prompt = 'Please type yes or no: ') {
     const line = (await readLine(terminal, prompt, 'shown', signal))?.trim().toLowerCase()
-    if (line === undefined) return { kind: 'nobody' }
+    if (line === undefined) return { kind: 'no' }
     if (line === 'yes' || line === 'no') return { kind: line }
   }
 }
 
 async function secret(terminal: Terminal, prompt: string, signal: AbortSignal): Promise<Answer> {
   const text = await readLine(terminal, prompt, 'hidden', signal)
-  return text === undefined || text === '' ? { kind: 'nobody' } : { kind: 'text', text }
+  return text === undefined || text === '' ? { kind: 'no' } : { kind: 'text', text }
 }
 
 /**
@@ -86,7 +86,7 @@ async function serversPrompts(
   for (const { text, echo } of prompts) {
     const prompt = `(${user} on ${machine}) ${harmless(text)}`
     const line = await readLine(terminal, prompt, echo ? 'shown' : 'hidden', signal)
-    if (line === undefined) return { kind: 'nobody' }
+    if (line === undefined) return { kind: 'no' }
     texts.push(line)
   }
   return { kind: 'texts', texts }

@@ -63,3 +63,22 @@ export async function race<T>(
 export function pause(ms: number, ways: readonly WayOut[] = []): Promise<void> {
   return race(() => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()), ways)
 }
+
+/**
+ * As `pause`, for a wait that something is done after: a process that has nothing else to do stays for it,
+ * instead of ending in the middle of its work.
+ */
+export async function rest(ms: number, ways: readonly WayOut[] = []): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  try {
+    await race(
+      () =>
+        new Promise<void>((resolve) => {
+          timer = setTimeout(resolve, ms)
+        }),
+      ways,
+    )
+  } finally {
+    clearTimeout(timer)
+  }
+}

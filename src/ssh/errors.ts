@@ -41,6 +41,9 @@ export class ConnectError extends PresenceError {
   }
 }
 
+/** The server says itself that too many are coming in at once: a moment later it takes one more. */
+export class CrowdedError extends ConnectError {}
+
 /**
  * A live connection broke, or did not answer in time. `outcomeUnknown` tells whether a request that
  * changes something had been sent: it may or may not have happened, and must not be repeated.

@@ -271,11 +271,28 @@ describe.each(SHAPES)('on the classes of %s', (version, shape) => {
     expect(readFileSync(join(folder, 'made'), 'utf8')).toBe('ok\n')
   })
 
-  it('a workspace of an unknown machine cannot be confined, in the host’s own error', () => {
+  it('a command of an unknown machine’s workspace runs nowhere, and its start says why', async () => {
     const root = stage.mount('/').replace(/demo\/?$/, 'gone/srv')
-    const confine = (): unknown =>
-      stage.sandbox.confine(['ls'], { mode: 'read-only', workspaceRoot: root }, new AbortController().signal)
-    expect(confine).toThrow(/"gone", which is not known/)
-    expect(confine).toThrow(expect.objectContaining({ name: 'SandboxUnavailableError' }))
+    const taken = stage.sandbox.confine(
+      ['touch', 'made'],
+      { mode: 'read-only', workspaceRoot: root },
+      new AbortController().signal,
+    )
+    const spawned = async (cwd: string): Promise<string> => {
+      const stdio = { stdin: 'ignore', stdout: { maxBytes: 1000 }, stderr: { maxBytes: 1000 } } as const
+      const handle = stage.subprocess.spawn({ argv: taken.argv, cwd, stdio, graceMs: 1000 })
+      return JSON.stringify(await handle.done)
+    }
+    const messages = await Promise.all(
+      [root, mount, folder].map((cwd) =>
+        spawned(cwd).then(
+          (ended) => `ran: ${ended}`,
+          (error: unknown) => String(error),
+        ),
+      ),
+    )
+    expect(messages[0]).toMatch(/"gone", which is not known/)
+    for (const message of messages) expect(message).not.toMatch(/^ran/)
+    expect(existsSync(join(folder, 'made'))).toBe(false)
   })
 })

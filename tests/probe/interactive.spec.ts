@@ -108,7 +108,8 @@ describe("a server's own prompts in the terminal", () => {
     await seat.answer('Go on: ', '\u0004')
     expect(await seat.ended()).toBe(1)
     expect(floor.answers).toEqual([])
-    expect(seat.shown()).toContain('(question-unanswered)')
+    expect(seat.shown()).toContain('(auth-failed)')
+    expect(seat.shown()).toContain('no answer was given for what the server asks')
   })
 
   it('of a hostile server cannot move the cursor, hide what they say, or pass for ours', async () => {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { DemoMachine } from '../../scripts/machine/machine.ts'
@@ -235,6 +236,23 @@ describe('a connection that fails is told with its stage, its reason and what to
     expect(stdout).toContain('What to do: Write a "Host nowhere" block')
   })
 
+  it('a name that only a pattern tells of is looked at, and how Presence would know it is said', async () => {
+    writeFileSync(config, readFileSync(config, 'utf8').replace('Host box', 'Host b?x'))
+    const { result } = await probeAsData('box')
+    expect(result).toMatchObject({ ok: true, machine: 'box' })
+    expect(result.warnings.join()).toContain('write "box: { alias: box }" into machines.yml')
+  })
+
+  it('a server that closes every connection unheard, after it was tried again', async () => {
+    const closer = createServer((socket) => socket.destroy())
+    await new Promise<void>((resolve) => closer.listen(0, '127.0.0.1', resolve))
+    configure({ Port: (closer.address() as AddressInfo).port })
+    const { result, outcome } = await probeAsData('box')
+    closer.close()
+    expect(outcome.code).toBe(1)
+    expect(result.failure).toMatchObject({ code: 'crowded', stage: 'banner' })
+  })
+
   it('a port where nobody listens', async () => {
     configure({ Port: await freePort() })
     const { result, outcome } = await probeAsData('box')
@@ -395,6 +413,6 @@ describe('somebody at the terminal', () => {
     await seat.answer('Passphrase of the key', '\u0004')
     expect(await seat.ended()).toBe(1)
     expect(seat.shown()).toContain('was not unlocked')
-    expect(seat.shown()).not.toContain('Run this probe in a terminal')
+    expect(seat.shown()).not.toMatch(/Run this probe in a terminal|obody was there/)
   })
 })

@@ -145,7 +145,7 @@ describe('host keys', () => {
     return { hostKeys: { ...hostKeys, userFiles: [join(folder, 'empty-known-hosts')] } }
   }
 
-  it('that are unknown are refused with type, fingerprint and what to do, when nobody can be asked', async () => {
+  it('F37: that are unknown are refused with type, fingerprint and what to do, when nobody can be asked', async () => {
     const failure = await failureOf(pool(noKeys()).connection('demo').link())
     expect(failure).toMatchObject({ code: 'host-key-unknown', stage: 'host-key' })
     expect((failure as Error).message).toMatch(
@@ -171,7 +171,7 @@ describe('host keys', () => {
     expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(1)
   })
 
-  it('that changed are refused with both fingerprints and the line', async () => {
+  it('F31: that changed are refused with both fingerprints and the line', async () => {
     const file = join(folder, 'changed')
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, 'other-host')])
     const other = readFileSync(join(folder, 'other-host.pub'), 'utf8')
@@ -198,6 +198,11 @@ describe('host keys', () => {
     const known = { ...hostKeys, userFiles: [file] }
     const automatic = pool({ hostKeys: { ...known, policy: 'accept-new' } })
     expect(await failureOf(automatic.connection('demo').link())).toMatchObject({ code: 'host-key-changed' })
+    const unattended = (await failureOf(pool({ hostKeys: known }).connection('demo').link())) as Error
+    expect(unattended).toMatchObject({ code: 'host-key-changed' })
+    // `ssh` would refuse a command that should accept it.
+    expect(unattended.message).toContain(`known are ssh-rsa (${file}:1)`)
+    expect(unattended.message).not.toContain('accept it once')
     const asked: Question[] = []
     const person = pool({ hostKeys: known }, (question) => {
       asked.push(question)
@@ -387,7 +392,7 @@ describe('a line that breaks', () => {
     expect((await rig.machine.session()).link.alive).toBe(true)
   })
 
-  it('that falls silent fails a small request by its deadline, names the machine, and is given up as dead', async () => {
+  it('F38: that falls silent fails a small request by its deadline, names the machine, and is given up as dead', async () => {
     const { proxy, machine, files } = await proxied()
     const file = { path: parseRemotePath(join(rig.folder, 'f')), shown: 'f' }
     await files.stat(file)

@@ -2,7 +2,7 @@
  * An SSH server inside this process that breaks where it is told to, for what no honest server does. It lets
  * everybody in, runs commands in its `home` and serves files there; besides:
  *
- * - `breaking = { at, by }`: new connections end with a reset, at their end of file, with SSH's own farewell
+ * - `breaking = { at, by }`: connections end with a reset, at their end of file, with SSH's own farewell
  *   (`disconnect`), or in silence, at a chosen packet.
  *   With `at: 'sftp-request'`, `request` counts them over one SFTP session, the first being 1 (the question
  *   for the version is none). It holds until it is set to undefined.
@@ -100,9 +100,9 @@ export async function startFakeServer(): Promise<FakeServer> {
     open.add(socket)
     socket.on('error', (_cut) => undefined)
     socket.on('close', () => open.delete(socket))
-    const { breaking } = fake
     let connection: Connection | undefined
     const broke = (at: Place, request?: number): boolean => {
+      const { breaking } = fake
       if (breaking?.at !== at || breaking.request !== request) return false
       if (breaking.by === 'disconnect') connection?.end()
       else breakOff(socket, breaking.by)

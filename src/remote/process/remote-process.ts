@@ -33,6 +33,11 @@ export type Prepare = (
   request: ProcessRequest,
 ) => ProcessRequest | Promise<ProcessRequest>
 
+/** Output that is on its way comes without such a pause, in milliseconds. */
+const QUIET_MS = 1000
+/** A child that never stops printing is not waited for longer than that. */
+const LONGEST_DRAIN_MS = 30_000
+
 export class RemoteProcess {
   /** The command's input; present when `input` is `pipe`. */
   readonly stdin: PassThrough | undefined
@@ -48,6 +53,8 @@ export class RemoteProcess {
   #pid: number | undefined
   /** Settles when the launch script has said whether it started the command, or never will. */
   readonly #headed = Promise.withResolvers<void>()
+  /** When output came last. */
+  #heardAt = 0
   #exited = false
   #gone = false
 
@@ -111,12 +118,25 @@ export class RemoteProcess {
     if (stop.aborted) this.#stop(channel)
     const exit = await channel.exit
     this.#exited = true
-    await race(() => channel.closed, [], {
-      afterMs: request.graceMs,
-      error: () => new Error('a surviving child holds the output'),
-    }).catch((_outputHeldOpen: unknown) => channel.close())
+    if (!(await this.#drained(channel, request.graceMs))) channel.close()
     await this.#failToStart
     return exit
+  }
+
+  /**
+   * Wait for the output of a leader that has ended: its end may be told before all that it printed, by as
+   * much as the line and our own reader are behind. What stays silent is held by a child that lives on.
+   * @returns false when such a child is there.
+   */
+  async #drained(channel: ExecChannel, graceMs: number): Promise<boolean> {
+    const began = performance.now()
+    for (let wait = graceMs; ; wait = QUIET_MS) {
+      if (await Promise.race([channel.closed.then(() => true), pause(wait).then(() => false)])) return true
+      if (this.#stopping.signal.aborted) return false
+      if (channel.stdout.isPaused() || channel.stderr.isPaused()) continue
+      const now = performance.now()
+      if (now - this.#heardAt > QUIET_MS || now - began > LONGEST_DRAIN_MS) return false
+    }
   }
 
   /** Rejects when the launch script said that it could not start the command. */
@@ -166,8 +186,12 @@ export class RemoteProcess {
       () => undefined,
       (chunk) => flow(channel.stderr, this.stderr, chunk),
     )
-    channel.stdout.on('data', (chunk: Buffer) => out.push(chunk))
-    channel.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+    const hear = (stream: MarkedStream, chunk: Buffer): void => {
+      this.#heardAt = performance.now()
+      stream.push(chunk)
+    }
+    channel.stdout.on('data', (chunk: Buffer) => hear(out, chunk))
+    channel.stderr.on('data', (chunk: Buffer) => hear(err, chunk))
     this.#failToStart = channel.exit.then(async () => {
       await channel.closed
       this.#headed.resolve()

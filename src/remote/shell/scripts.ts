@@ -226,6 +226,12 @@ while [ "$i" -lt "$g" ]; do
   if [ -z "$r" ]; then exit 0; fi
   if sleep 0.1 2>/dev/null; then i=$((i+1)); else sleep 1; i=$((i+10)); fi
 done
-members
-for p in $r; do kill -s KILL "$p"; done 2>/dev/null
+i=0
+while [ "$i" -lt 20 ]; do
+  members
+  if [ -z "$r" ]; then exit 0; fi
+  for p in $r; do kill -s KILL "$p"; done 2>/dev/null
+  sleep 0.1 2>/dev/null || sleep 1
+  i=$((i+1))
+done
 `

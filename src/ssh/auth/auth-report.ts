@@ -74,18 +74,28 @@ export class AuthReport {
     this.note(`${identity.label}: ${messageOf(error)}`)
   }
 
+  /** Nobody was there. */
   unanswered(question: Asked): void {
+    const what = this.#wanted(question)
+    if (what !== undefined) this.#unanswered.add(what)
+  }
+
+  /** Somebody was there, and gave no answer. */
+  declined(question: Asked): void {
+    const what = this.#wanted(question)
+    if (what !== undefined) this.note(`no answer was given for ${what}`)
+  }
+
+  #wanted(question: Asked): string | undefined {
     switch (question.kind) {
       case 'passphrase':
-        this.#unanswered.add(`the passphrase of ${question.keyFile}`)
-        return
+        return `the passphrase of ${question.keyFile}`
       case 'password':
-        this.#unanswered.add(`the password of ${this.#settings.user}`)
-        return
+        return `the password of ${this.#settings.user}`
       case 'keyboard-interactive':
-        this.#unanswered.add('what the server asks interactively (a password or a one-time code)')
-        return
+        return 'what the server asks interactively (a password or a one-time code)'
       case 'host-key':
+        return undefined
     }
   }
 

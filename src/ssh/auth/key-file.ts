@@ -3,12 +3,12 @@
  * so that an encrypted key is asked for and a broken one is named instead of skipped in silence.
  */
 import { createHash } from 'node:crypto'
-import { open, type FileHandle } from 'node:fs/promises'
 import ssh2, { type ParsedKey } from 'ssh2'
 import { PresenceError, messageOf, systemCode } from '../../base/failure.ts'
 import { parseOpenSshKey, type OpenSshKey } from './openssh-key.ts'
 import { isEncryptedPem, isPem, openPem } from './pem-key.ts'
 import { publicKeyIn, publicKeyOf, readPublicKey, type PublicKey } from './public-key.ts'
+import { NoSmallFileError, readSmallFile } from './small-file.ts'
 import { judgePuttyKey } from './putty-key.ts'
 
 export type KeyFile =
@@ -62,16 +62,8 @@ type Content =
   | { readonly kind: 'refused'; readonly reason: string }
 
 async function readPrivate(path: string): Promise<Content> {
-  let file: FileHandle
   try {
-    file = await open(path)
-  } catch (error) {
-    return unreadable(error)
-  }
-  try {
-    const { mode, uid, size } = await file.stat()
-    if (size > LONGEST_KEY) return { kind: 'refused', reason: 'it is too long for a private key' }
-    const text = await file.readFile('utf8')
+    const { text, mode, uid } = await readSmallFile(path, LONGEST_KEY)
     // Public keys may be read by all, and are what some configurations name.
     const open = publicKeyIn(text) === undefined && tooOpen(mode, uid)
     if (!open) return { kind: 'read', text }
@@ -82,12 +74,11 @@ async function readPrivate(path: string): Promise<Content> {
     }
   } catch (error) {
     return unreadable(error)
-  } finally {
-    await file.close()
   }
 }
 
 function unreadable(error: unknown): Content {
+  if (error instanceof NoSmallFileError) return { kind: 'refused', reason: error.message }
   const code = systemCode(error)
   if (code === undefined) throw error
   return code === 'ENOENT' || code === 'ENOTDIR'

@@ -30,6 +30,7 @@ export class Person {
         return undefined
       case 'yes':
       case 'no':
+        this.#report.declined(question)
         return undefined
     }
   }

@@ -1,8 +1,11 @@
 /** Public keys and certificates as they stand in `.pub` files and in agents: a type, its bytes, a comment. */
-import { readFile } from 'node:fs/promises'
 import { PresenceError, messageOf, systemCode } from '../../base/failure.ts'
 import { keyType } from '../trust/fingerprint.ts'
 import { parseCertificate, type Certificate } from './certificate.ts'
+import { NoSmallFileError, readSmallFile } from './small-file.ts'
+
+/** Bytes; certificates of RSA keys with many principals are the longest. */
+const LONGEST_PUBLIC_KEY = 256 * 1024
 
 export interface PublicKey {
   readonly type: string
@@ -39,8 +42,9 @@ export function publicKeyIn(text: string): PublicKey | undefined {
 export async function readPublicKey(path: string): Promise<PublicKeyFile> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = (await readSmallFile(path, LONGEST_PUBLIC_KEY)).text
   } catch (error) {
+    if (error instanceof NoSmallFileError) return { kind: 'unusable', reason: error.message }
     const code = systemCode(error)
     if (code === undefined) throw error
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' }

@@ -2,11 +2,11 @@
  * One attempt to connect to a machine, from its settings to a live link: the way to it, hop by hop, each
  * with its own identity and its own host key. Fails with a typed error that names the stage and the hop.
  */
-import { callerLeaves, diesWith, pause, race, type WayOut } from '../../base/race.ts'
+import { callerLeaves, diesWith, rest, race, type WayOut } from '../../base/race.ts'
 import { collectIdentities } from '../auth/identities.ts'
 import type { Secrets } from '../auth/secrets.ts'
 import type { MachineSettings } from '../config/settings.ts'
-import { ConnectError, type Stage } from '../errors.ts'
+import { ConnectError, CrowdedError, type Stage } from '../errors.ts'
 import type { Question, Questions } from '../questions.ts'
 import type { Carrier } from './carrier.ts'
 import { dial } from './dial.ts'
@@ -22,6 +22,9 @@ import { throughHop } from './through-hop.ts'
 const STAGE_LIMIT_MS = 15_000
 /** A server that has too many connections at once closes new ones unheard; these milliseconds later it may not. */
 const CROWDED_PAUSES_MS = [200, 600, 1500]
+/** One that says that this is the reason is asked again and again, for so long. */
+const CROWDED_PATIENCE_MS = 30_000
+const LONGEST_CROWDED_PAUSE_MS = 1500
 
 export interface ConnectDependencies {
   readonly settings: (machine: string, signal: AbortSignal) => Promise<MachineSettings>
@@ -105,18 +108,18 @@ interface Step {
 }
 
 async function connectWhenCrowded(step: Step): Promise<Link> {
-  for (const pauseMs of CROWDED_PAUSES_MS) {
+  const began = performance.now()
+  for (let attempt = 0; ; attempt += 1) {
     try {
       return await connectStep(step)
     } catch (error) {
       if (!(error instanceof ConnectError) || error.code !== 'crowded') throw error
-      await pause(
-        pauseMs * (0.5 + Math.random()),
-        callerLeaves(step.signal, `connecting to ${error.machine}`),
-      )
+      const waits = error instanceof CrowdedError && performance.now() - began < CROWDED_PATIENCE_MS
+      const pauseMs = CROWDED_PAUSES_MS[attempt] ?? (waits ? LONGEST_CROWDED_PAUSE_MS : undefined)
+      if (pauseMs === undefined) throw error
+      await rest(pauseMs * (0.5 + Math.random()), callerLeaves(step.signal, `connecting to ${error.machine}`))
     }
   }
-  return connectStep(step)
 }
 
 async function connectStep(step: Step): Promise<Link> {

@@ -4,7 +4,7 @@
  */
 import ssh2, { type AnyAuthMethod, type ConnectConfig } from 'ssh2'
 import { messageOf } from '../../base/failure.ts'
-import { diesWith, pause, race, type WayOut } from '../../base/race.ts'
+import { diesWith, rest, race, type WayOut } from '../../base/race.ts'
 import { offer, preferKnownTypes } from '../algorithms.ts'
 import { Authenticator } from '../auth/authenticator.ts'
 import type { Identities } from '../auth/identities.ts'
@@ -12,7 +12,7 @@ import type { Ask } from '../auth/person.ts'
 import type { Secrets } from '../auth/secrets.ts'
 import type { StandStill } from '../auth/server-decides.ts'
 import type { MachineSettings } from '../config/settings.ts'
-import { ConnectError, type Stage } from '../errors.ts'
+import { ConnectError, CrowdedError, type Stage } from '../errors.ts'
 import { checkHostKey, keyTargetOf, type TrustedKey } from '../trust/host-key-check.ts'
 import { knownKeyTypes } from '../trust/verdict.ts'
 import type { Carrier } from './carrier.ts'
@@ -71,6 +71,7 @@ export async function handshake(attempt: Handshake): Promise<Link> {
   const standStill: StandStill = (work) => clock.asking(work)
   const authenticator = new Authenticator({ settings, identities, secrets, ask, standStill })
   let trusted: TrustedKey | undefined
+  let shown: Buffer | undefined
   let banner = ''
 
   clock.enter('banner')
@@ -91,12 +92,16 @@ export async function handshake(attempt: Handshake): Promise<Link> {
     keepaliveInterval: keepaliveMs,
     keepaliveCountMax: settings.keepaliveCountMax ?? KEEPALIVE_COUNT,
     algorithms,
-    hostVerifier: (key: Buffer, verify: (valid: boolean) => void) => {
+    hostVerifier: (key: Buffer, verify: (valid: boolean) => void): boolean | undefined => {
+      // New keys are agreed upon every now and then, and the host key is shown each time. It stays the one
+      // that was trusted; and ssh2 breaks a connection with data on its way whose answer is not there at once.
+      if (shown !== undefined) return shown.equals(key)
       clock.enter('host-key')
       checkHostKey(key, settings, ask).then(
-        (key) => {
-          trusted = key
-          if (!key.secretsAllowed) authenticator.withholdSecrets()
+        (verdict) => {
+          trusted = verdict
+          shown = Buffer.from(key)
+          if (!verdict.secretsAllowed) authenticator.withholdSecrets()
           verify(true)
         },
         (error: unknown) => {
@@ -104,6 +109,7 @@ export async function handshake(attempt: Handshake): Promise<Link> {
           verify(false)
         },
       )
+      return undefined
     },
     authHandler: (
       accepted: readonly string[] | null,
@@ -156,7 +162,7 @@ function isOneOffers(error: Error): boolean {
 /** What the carrier tells of its end, when it has ended: a moment later than its stream. */
 async function fateOf(carrier: Carrier): Promise<string | undefined> {
   if (!carrier.stream.readableEnded && !carrier.stream.destroyed) return undefined
-  await Promise.race([carrier.ended, pause(FATE_MS)])
+  await Promise.race([carrier.ended, rest(FATE_MS)])
   return carrier.fate()
 }
 
@@ -179,7 +185,10 @@ function asConnectError(
   }
   if (stage !== 'banner') return new ConnectError(`the connection broke: ${text}`, 'closed', details)
   const said = ident.before.trim()
-  if (said === '' || /exceeded maxstartups/i.test(said)) {
+  if (/exceeded maxstartups/i.test(said)) {
+    return new CrowdedError(`${where} has too many connections coming in at once`, 'crowded', details)
+  }
+  if (said === '') {
     return new ConnectError(
       `${where} closed the connection before it said who it is ` +
         '(it may have too many connections, or refuse this address)',

@@ -3,21 +3,19 @@
  * that every operation on it races against; it is never revived (a new one is made at the next use).
  */
 import type { Duplex } from 'node:stream'
-import type { Client, ClientCallback } from 'ssh2'
+import type { Client } from 'ssh2'
 import { Emitter } from '../../base/emitter.ts'
 import { messageOf } from '../../base/failure.ts'
 import { callerLeaves, diesWith, race, type WayOut } from '../../base/race.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
-import type { MachineSettings } from '../config/settings.ts'
-import { ExecChannel, type TerminalSize } from '../channel/exec.ts'
+import type { ExecChannel, TerminalSize } from '../channel/exec.ts'
 import { openSftp } from '../channel/open-sftp.ts'
-import { askedOn, ChannelClosed } from '../channel/refused-request.ts'
 import type { SftpChannel } from '../channel/sftp.ts'
-import { ChannelError, LinkLostError, type Stage } from '../errors.ts'
-import type { KeyDescription } from '../trust/fingerprint.ts'
+import { ChannelError, LinkLostError } from '../errors.ts'
 import type { Carrier } from './carrier.ts'
-import { FirstChannel } from './first-channel.ts'
+import { ChannelOpener } from './channel-opener.ts'
 import { ChannelRefused, ChannelSlots, QueueLeft } from './channel-slots.ts'
+import type { LinkFacts } from './link-facts.ts'
 
 /** A channel open, or any other small request, that has no answer by then will have none. */
 export const SMALL_REQUEST_MS = 15_000
@@ -25,25 +23,6 @@ export const SMALL_REQUEST_MS = 15_000
 const SHORT_MS = 1000
 /** A machine that has been silent for that long answers within these milliseconds, or not at all. */
 const PROOF_MS = 5000
-
-export interface LinkFacts {
-  readonly machine: string
-  readonly settings: MachineSettings
-  /** Milliseconds of silence after which the machine is asked whether it is there. */
-  readonly keepaliveMs: number
-  readonly hostKey: KeyDescription | undefined
-  /** What a person should hear about this connection. */
-  readonly warnings: readonly string[]
-  /** The server's identification line, e.g. `SSH-2.0-OpenSSH_9.2p1`. */
-  readonly ident: string
-  /** How we authenticated. */
-  readonly method: string
-  readonly stages: readonly { readonly stage: Stage; readonly ms: number }[]
-  /** Address and port that we are connected to. */
-  readonly address: string
-  /** What the server said before and while it let us in: lines before its identification, its banner. */
-  readonly greeting: string
-}
 
 /** A server has that long to close what we have ended politely. */
 const FAREWELL_MS = 2000
@@ -73,7 +52,7 @@ export class Link {
   readonly silences = new Emitter<Date | undefined>()
   readonly #client: Client
   readonly #carrier: Carrier
-  readonly #firstChannel: FirstChannel
+  readonly #opener: ChannelOpener
   readonly #death = new AbortController()
   readonly #slots: ChannelSlots
   /** Slots of what stays open for long; the same ones, where the server does not mind. */
@@ -98,10 +77,10 @@ export class Link {
     this.#lasting = new ChannelSlots(facts.machine)
     this.#slots = this.#serial ? new ChannelSlots(facts.machine, 1) : this.#lasting
     this.#openingSftp = new SharedAttempt(`opening SFTP on ${facts.machine}`, () => this.#openSftp())
-    this.#firstChannel = new FirstChannel(client, facts.ident)
+    this.#opener = new ChannelOpener(client, this, facts.ident)
     carrier.stream.on('data', () => {
       this.#lastByte = performance.now()
-      this.#firstChannel.heard()
+      this.#opener.heard()
       if (this.#silent) this.#setSilent(false)
     })
     client.on('error', (error) => this.#die(`the connection broke: ${messageOf(error)}`, error))
@@ -182,24 +161,31 @@ export class Link {
     this.touch()
     const leave = callerLeaves(signal, `a command on ${this.machine}`)
     const giveUp = signal === undefined ? this.dead : AbortSignal.any([this.dead, signal])
-    const acquired = this.#slotsFor(options).acquire(
-      () => this.#openExec(command, options.terminal),
-      giveUp,
-      options.leaveQueue,
-    )
-    const { channel, release } = await race(() => acquired, [...leave, diesWith(this.dead)]).catch(
-      (error: unknown) => {
-        // The caller has left; a channel that opens after all is nobody's, so it must not keep its slot.
-        acquired.then(
-          (late) => {
-            late.channel.close()
-            late.release()
-          },
-          (_alsoFailed: unknown) => undefined,
-        )
+    // Once it was asked for, it may be running, whatever is heard of it.
+    let asked = false
+    const ask = (): Promise<ExecChannel> => {
+      asked = true
+      return this.#opener.command(command, options.terminal).catch((error: unknown) => {
+        if (error instanceof ChannelRefused) asked = false
         throw error
-      },
-    )
+      })
+    }
+    const dies: WayOut = {
+      signal: this.dead,
+      error: (reason) => (asked ? this.#lostAtStart(reason) : (reason as LinkLostError)),
+    }
+    const acquired = this.#slotsFor(options).acquire(ask, giveUp, options.leaveQueue)
+    const { channel, release } = await race(() => acquired, [...leave, dies]).catch((error: unknown) => {
+      // The caller has left; a channel that opens after all is nobody's, so it must not keep its slot.
+      acquired.then(
+        (late) => {
+          late.channel.close()
+          late.release()
+        },
+        (_alsoFailed: unknown) => undefined,
+      )
+      throw error
+    })
     void channel.closed.then(() => {
       this.touch()
       release()
@@ -207,22 +193,10 @@ export class Link {
     return channel
   }
 
-  /**
-   * A TCP connection that the machine makes for us.
-   * @throws ChannelError `refused` with the machine's own words; LinkLostError; what `ways` throw.
-   */
+  /** As `ChannelOpener.forward`. */
   forward(host: string, port: number, ways: readonly WayOut[]): Promise<Duplex> {
     this.touch()
-    return race(
-      () =>
-        new Promise<Duplex>((resolve, reject) => {
-          this.#client.forwardOut('127.0.0.1', 0, host, port, (error, channel) => {
-            if (error === undefined || error === null) resolve(channel)
-            else reject(this.#asForwardError(error, `${host} port ${port}`))
-          })
-        }),
-      [...ways, diesWith(this.dead)],
-    )
+    return this.#opener.forward(host, port, ways)
   }
 
   /** Close politely. Safe to call on a dead link. */
@@ -254,62 +228,12 @@ export class Link {
     return lasting ? this.#lasting : this.#slots
   }
 
-  #openExec(command: string, terminal: TerminalSize | undefined): Promise<ExecChannel> {
-    const options =
-      terminal === undefined ? {} : { pty: { term: terminal.type, rows: terminal.rows, cols: terminal.cols } }
-    return this.#open('opening a command channel', (done) => this.#client.exec(command, options, done)).catch(
-      (error: unknown) => {
-        throw this.#asCommandError(error)
-      },
-    )
-  }
-
-  /** @throws ChannelRefused; ChannelClosed; LinkLostError; ssh2's error when the server refuses what was asked for. */
-  async #open(doing: string, ask: (done: ClientCallback) => void): Promise<ExecChannel> {
-    const opening = new Promise<ExecChannel>((resolve, reject) => {
-      const close = askedOn(this.#client, () =>
-        ask((error, channel) => {
-          // Wrapped at once: the exit of a short command may already be in the packet being read.
-          if (error === undefined || error === null) {
-            resolve(new ExecChannel(channel, this))
-          } else if (/channel open failure/i.test(messageOf(error))) {
-            reject(new ChannelRefused(messageOf(error), { cause: error }))
-          } else {
-            const told = close()
-            reject(
-              told ? error : new ChannelClosed('the server closed the channel unasked', { cause: error }),
-            )
-          }
-        }),
-      )
-    })
-    this.#firstChannel.asked(opening)
-    let verdict: Promise<void> | undefined
-    try {
-      return await race(() => opening, [diesWith(this.dead)], {
-        afterMs: this.requestMs,
-        error: () => {
-          verdict = this.suspect(this.requestMs)
-          return this.#silence(doing)
-        },
-      })
-    } catch (error) {
-      // Whoever hears of the failure may try again at once: by then it is known whether the line is dead.
-      await verdict
-      opening.then(
-        (late) => late.close(),
-        (_theSameError: unknown) => undefined,
-      )
-      throw error
-    }
-  }
-
   async #openSftp(): Promise<SftpChannel> {
     const before = this.#sftp
     const channel = await openSftp({
       owner: this,
       ident: this.facts.ident,
-      service: () => this.#open('opening SFTP', (done) => this.#client.subsys('sftp', done)),
+      service: () => this.#opener.sftpService(),
       command: (line) => this.#startProgram(line),
     }).catch((error: unknown) => {
       // The server counts a channel that froze as long as what froze in it lives, however often we close it.
@@ -324,8 +248,7 @@ export class Link {
 
   /** A command that is short if it fails and stays if it does not. */
   async #startProgram(line: string): Promise<{ channel: ExecChannel; settled(): void }> {
-    const start = (): Promise<ExecChannel> =>
-      this.#open('opening SFTP', (done) => this.#client.exec(line, done))
+    const start = (): Promise<ExecChannel> => this.#opener.sftpProgram(line)
     const direct = async (): Promise<{ channel: ExecChannel; settled(): void }> => ({
       channel: await start(),
       settled: () => undefined,
@@ -341,59 +264,20 @@ export class Link {
     }
   }
 
-  #asCommandError(error: unknown): unknown {
-    if (error instanceof ChannelRefused || error instanceof LinkLostError) return error
-    const text = messageOf(error)
-    if (error instanceof ChannelClosed) {
-      return new ChannelError(`a command was not started: ${text}`, 'no-exec', {
-        machine: this.machine,
-        cause: error,
-      })
-    }
-    if (/unable to exec/i.test(text)) {
-      return new ChannelError('it allows no commands for this account', 'no-exec', {
-        machine: this.machine,
-        cause: error,
-      })
-    }
-    return new LinkLostError(`a command could not be started: ${text}`, {
-      machine: this.machine,
-      cause: error,
-    })
-  }
-
-  /** Ask for anything: to cancel a forwarding that was never asked for changes nothing and is answered. */
   async #prove(silentMs: number): Promise<void> {
     try {
-      await race(
-        () => new Promise<void>((resolve) => this.#client.unforwardIn('127.0.0.1', 1, () => resolve())),
-        [diesWith(this.dead)],
-        { afterMs: Math.min(silentMs, PROOF_MS), error: () => this.#silence('asking for a sign of life') },
-      )
+      await this.#opener.signOfLife(Math.min(silentMs, PROOF_MS))
     } catch (_noSignOfLife) {
       this.#die(`nothing came from the machine for ${Math.round(silentMs / 1000)} s`)
       this.#client.destroy()
     }
   }
 
-  #silence(doing: string): LinkLostError {
-    return new LinkLostError(`no answer within ${this.requestMs / 1000} s while ${doing}`, {
+  #lostAtStart(cause: unknown): LinkLostError {
+    return new LinkLostError('the connection was lost while a command was being started', {
       machine: this.machine,
-    })
-  }
-
-  #asForwardError(error: Error, where: string): Error {
-    const text = messageOf(error)
-    if (/channel open failure/i.test(text)) {
-      const words = text.replace(/^.*channel open failure:?\s*/i, '')
-      return new ChannelError(`cannot connect to ${where}: ${words}`, 'refused', {
-        machine: this.machine,
-        cause: error,
-      })
-    }
-    return new LinkLostError(`no connection could be forwarded: ${text}`, {
-      machine: this.machine,
-      cause: error,
+      outcomeUnknown: true,
+      cause,
     })
   }
 

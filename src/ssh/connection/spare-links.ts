@@ -2,7 +2,7 @@
  * Room for one more command. A server allows a few sessions on a connection, and a terminal keeps one for
  * as long as it is open: when those of the main link are taken, commands go over further connections.
  */
-import { pause } from '../../base/race.ts'
+import { rest } from '../../base/race.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { ExecChannel } from '../channel/exec.ts'
 import { ChannelError } from '../errors.ts'
@@ -77,7 +77,7 @@ export class SpareLinks {
       (_thrownToTheCaller: unknown) => true,
     )
     for (;;) {
-      if (await Promise.race([settled, pause(WAIT_MS).then(() => false)])) return undefined
+      if (await Promise.race([settled, rest(WAIT_MS).then(() => false)])) return undefined
       const other =
         this.#roomy(options, link) ??
         (await this.#oneMore(options)) ??

@@ -28,6 +28,7 @@ export class StageClock {
   #stageBegan = performance.now()
   #timer: NodeJS.Timeout | undefined
   #asking = 0
+  #stopped = false
 
   /** `limitMs` bounds each stage, not the whole attempt. */
   constructor(machine: string, limitMs: number, onStage: (stage: Stage) => void) {
@@ -55,8 +56,9 @@ export class StageClock {
     return performance.now() - this.#started
   }
 
+  /** Once stopped, the attempt is over and nothing more is told of it: keys are exchanged later too. */
   enter(stage: Stage): void {
-    if (stage === this.#stage) return
+    if (stage === this.#stage || this.#stopped) return
     this.#times.push({ stage: this.#stage, ms: performance.now() - this.#stageBegan })
     this.#stage = stage
     this.#stageBegan = performance.now()
@@ -82,15 +84,15 @@ export class StageClock {
   }
 
   stop(): void {
-    if (this.#asking === Number.POSITIVE_INFINITY) return
+    if (this.#stopped) return
     clearTimeout(this.#timer)
     this.#times.push({ stage: this.#stage, ms: performance.now() - this.#stageBegan })
-    this.#asking = Number.POSITIVE_INFINITY
+    this.#stopped = true
   }
 
   #arm(): void {
     clearTimeout(this.#timer)
-    if (this.#asking > 0) return
+    if (this.#asking > 0 || this.#stopped) return
     this.#timer = setTimeout(() => {
       const code: SshErrorCode = 'connect-timeout'
       const seconds = Math.round(this.#limitMs / 1000)

@@ -83,12 +83,12 @@ async function accept(
     if (answer.kind === 'no') {
       throw refuse(settings, 'host-key-unknown', `its ${key.type} key ${key.sha256} was not accepted`)
     }
-    if (answer.kind !== 'yes') throw refuse(settings, 'host-key-unknown', unknownText(settings, key, verdict))
+    if (answer.kind !== 'yes') throw unaccepted(settings, key, verdict)
   } else if (hostKeys.policy === 'yes' || hostKeys.policy === 'ask') {
-    throw refuse(settings, 'host-key-unknown', unknownText(settings, key, verdict))
+    throw unaccepted(settings, key, verdict)
   } else if (verdict.unreadable.length > 0) {
     // What cannot be read may hold another key of this host: no policy accepts unseen.
-    throw refuse(settings, 'host-key-unknown', unknownText(settings, key, verdict))
+    throw unaccepted(settings, key, verdict)
   }
   const file = hostKeys.userFiles[0]
   if (file === undefined) return { key, secretsAllowed: true, warnings: [] }
@@ -102,6 +102,17 @@ async function accept(
   }
 }
 
+/** Nobody accepted it. What only a person may accept is told as what `ssh` takes it for: a changed key. */
+function unaccepted(
+  settings: MachineSettings,
+  key: KeyDescription,
+  verdict: Extract<Verdict, { kind: 'unknown' | 'new-type' }>,
+): ConnectError {
+  return verdict.kind === 'new-type'
+    ? refuse(settings, 'host-key-changed', newTypeText(settings, key, verdict))
+    : refuse(settings, 'host-key-unknown', unknownText(settings, key, verdict))
+}
+
 function checksNothing(policy: HostKeyPolicy): boolean {
   return policy === 'no' || policy === 'off'
 }
@@ -113,22 +124,22 @@ function unverified(key: KeyDescription, warning: string): TrustedKey {
 function unknownText(
   settings: MachineSettings,
   key: KeyDescription,
-  verdict: Extract<Verdict, { kind: 'unknown' | 'new-type' }>,
+  verdict: Extract<Verdict, { kind: 'unknown' }>,
 ): string {
   const files = settings.hostKeys.userFiles.join(', ') || 'no known_hosts file'
   const unreadable =
     verdict.unreadable.length === 0 ? '' : ` (${verdict.unreadable.join(', ')} could not be read)`
-  const known = verdict.kind === 'new-type' ? ` (known for it: ${knownTypes(verdict)})` : ''
   return (
-    `its host key is not known: ${key.type} ${key.sha256}${known}, looked up in ${files}${unreadable}. ` +
+    `its host key is not known: ${key.type} ${key.sha256}, looked up in ${files}${unreadable}. ` +
     `Compare the fingerprint with the machine's own, then accept it once in a terminal: ${acceptingCommand(settings)}`
   )
 }
 
 /** A command that asks for the same key and writes it where we look for it, whatever the configuration. */
 function acceptingCommand(settings: MachineSettings): string {
-  const { userFiles, alias } = settings.hostKeys
+  const { userFiles, alias, policy } = settings.hostKeys
   const options = [
+    ...(policy === 'yes' ? ['-o StrictHostKeyChecking=ask'] : []),
     ...(userFiles[0] === undefined ? [] : [`-o UserKnownHostsFile="${userFiles[0]}"`]),
     ...(alias === undefined ? [] : [`-o HostKeyAlias=${alias}`]),
     ...(settings.port === 22 ? [] : [`-p ${settings.port}`]),
@@ -155,7 +166,8 @@ function newTypeText(
 ): string {
   return (
     `it presents a key of another type than those known for it: ${key.type} ${key.sha256}, but known are ` +
-    `${knownTypes(verdict)}. Somebody may be impersonating ${settings.host}`
+    `${knownTypes(verdict)}. Somebody may be impersonating ${settings.host}; ssh refuses it too. If it is known ` +
+    'to be right, remove what is known and connect again'
   )
 }
 

@@ -6,7 +6,7 @@ import { previewSettings, resolveHop, resolveSettings } from '../../../src/ssh/c
 import { SSH, Workbench } from './workbench.ts'
 
 describe('keys of an entry', () => {
-  it('uses the port of the entry when none is typed', async () => {
+  it('F01: uses the port of the entry when none is typed', async () => {
     const bench = new Workbench()
     bench.write('config', 'Host box', '  HostName 127.0.0.1', '  Port 42201')
     expect(await bench.settings('box')).toMatchObject({ host: '127.0.0.1', port: 42201 })
@@ -15,7 +15,7 @@ describe('keys of an entry', () => {
 })
 
 describe('Include', () => {
-  it('follows an Include after a Host block and one inside of a block, in lexical order', async () => {
+  it('F02: follows an Include after a Host block and one inside of a block, in lexical order', async () => {
     const bench = new Workbench()
     const { folder } = bench
     bench.write(
@@ -38,7 +38,7 @@ describe('Include', () => {
     expect((await bench.settings('other')).port).toBe(22)
   })
 
-  it('begins relative paths at ~/.ssh, also in an included file, and at the system folder for its file', async () => {
+  it('F02: begins relative paths at ~/.ssh, also in an included file, and at the system folder for its file', async () => {
     const bench = new Workbench()
     bench.write('home/.ssh/config', 'Include conf.d/*.conf')
     bench.write('home/.ssh/conf.d/a.conf', 'Include deeper', 'Host a')
@@ -52,7 +52,7 @@ describe('Include', () => {
     expect((await bench.own('deep', bench.pair)).port).toBe(5)
   })
 
-  it('ignores missing files and names them, so that their appearance is noticed', () => {
+  it('F02: ignores missing files and names them, so that their appearance is noticed', () => {
     const bench = new Workbench()
     const { folder } = bench
     bench.write('config', `Include ${folder}/later ${folder}/none.d/*.conf`, 'Host a')
@@ -62,7 +62,7 @@ describe('Include', () => {
     expect([...files].sort()).toEqual([`${folder}/config`, `${folder}/later`, `${folder}/none.d`])
   })
 
-  it('ends at a file that includes itself, at a circle and at depth 16, with one warning each', async () => {
+  it('F04: ends at a file that includes itself, at a circle and at depth 16, with one warning each', async () => {
     const bench = new Workbench()
     const { folder } = bench
     bench.write('config', `Include ${folder}/config ${folder}/a ${folder}/n1`, 'Host top', '  Port 7')
@@ -82,7 +82,7 @@ describe('Include', () => {
     expect((await bench.own('top')).port).toBe(7)
   })
 
-  it('lists files that all include each other without walking every path between them', async () => {
+  it('F04: lists files that all include each other without walking every path between them', async () => {
     const bench = new Workbench()
     const { folder } = bench
     const names = Array.from({ length: 14 }, (_, index) => `f${index}.conf`)
@@ -103,7 +103,7 @@ describe('Include', () => {
 })
 
 describe('blocks', () => {
-  it('begins a block at Match as well as at Host', async () => {
+  it('F05: begins a block at Match as well as at Host', async () => {
     const bench = new Workbench()
     bench.write('config', 'Host web1', '  User alice', 'Match host "web*"', '  User bob')
     expect((await bench.settings('web1')).user).toBe('alice')
@@ -111,7 +111,7 @@ describe('blocks', () => {
     expect(bench.list().aliases).toEqual(['web1'])
   })
 
-  it('keeps the first value, adds up IdentityFile, and lets a negated pattern shut a name out', async () => {
+  it('F07: keeps the first value, adds up IdentityFile, and lets a negated pattern shut a name out', async () => {
     const bench = new Workbench()
     bench.write(
       'config',
@@ -140,7 +140,7 @@ describe('blocks', () => {
 })
 
 describe('Match exec', () => {
-  it('runs a command only when connecting, and only when the criteria before it hold', async () => {
+  it('F08: runs a command only when connecting, and only when the criteria before it hold', async () => {
     for (const sshProgram of [undefined, SSH]) {
       const bench = new Workbench()
       const ran = join(bench.folder, 'RAN')
@@ -187,7 +187,7 @@ describe('Match exec', () => {
 })
 
 describe('comments and quotes', () => {
-  it('takes comments off every line but a command, whatever quotes they hold', async () => {
+  it('F10: takes comments off every line but a command, whatever quotes they hold', async () => {
     const bench = new Workbench()
     bench.write(
       'config',
@@ -202,7 +202,7 @@ describe('comments and quotes', () => {
     expect(await bench.settings('nas')).toMatchObject({ host: '127.0.0.1', user: 'with # hash', port: 42 })
   })
 
-  it('loses only the line whose quote is not closed', async () => {
+  it('F10: loses only the line whose quote is not closed', async () => {
     const bench = new Workbench()
     bench.write('config', 'Host a', '  User "open', '  Port 3', 'Host "b', '  Port 4', 'Host c', '  Port 5')
     expect(bench.list().aliases).toEqual(['a', 'c'])
@@ -212,7 +212,7 @@ describe('comments and quotes', () => {
     await expect(bench.bySsh('a')).rejects.toMatchObject({ code: 'bad-config' })
   })
 
-  it('passes a ProxyCommand on byte for byte, with "=", "#" and inner blanks', async () => {
+  it('F11: passes a ProxyCommand on byte for byte, with "=", "#" and inner blanks', async () => {
     const bench = new Workbench()
     const command = 'ssh -o StrictHostKeyChecking=no -W %h:%p  jump # not "a comment"'
     bench.write('config', 'Host box', '  HostName 10.0.0.9', '  Port 77', `  ProxyCommand = ${command}  `)
@@ -223,7 +223,7 @@ describe('comments and quotes', () => {
 })
 
 describe('jump hosts', () => {
-  it('takes "ProxyJump none" for no jump', async () => {
+  it('F13: takes "ProxyJump none" for no jump', async () => {
     const bench = new Workbench()
     bench.write('config', 'Host bastion', '  ProxyJump none', 'Host *', '  ProxyJump bastion')
     expect((await bench.settings('bastion')).proxyJump).toEqual([])
@@ -236,7 +236,7 @@ describe('jump hosts', () => {
     expect((await bench.settings('box')).proxyJump).toEqual([])
   })
 
-  it('refuses a machine that jumps through itself', async () => {
+  it('F13: refuses a machine that jumps through itself', async () => {
     const bench = new Workbench()
     bench.write('config', 'Host *', '  ProxyJump bastion')
     await expect(bench.bySsh('bastion')).rejects.toMatchObject({ code: 'bad-config', stage: 'config' })
@@ -264,7 +264,7 @@ describe('jump hosts', () => {
     expect(await bench.settings('neither')).toMatchObject({ proxyJump: [], proxyCommand: undefined })
   })
 
-  it('resolves a hop by its own blocks, with its own user and key, and what the hop names first', async () => {
+  it('F14: resolves a hop by its own blocks, with its own user and key, and what the hop names first', async () => {
     const bench = new Workbench()
     bench.write(
       'config',
@@ -303,7 +303,7 @@ describe('snippets of other programs', () => {
     '    ProxyUseFdpass yes',
   ]
 
-  it('keeps all other machines and says of a chosen one that it is not supported', async () => {
+  it('F16: keeps all other machines and says of a chosen one that it is not supported', async () => {
     const bench = new Workbench()
     bench.write('config', ...SNIPPET, 'Host box', '  Port 7')
     expect(bench.list()).toMatchObject({ aliases: ['.host', 'box'], warnings: [] })

@@ -2,11 +2,14 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Machine } from '../../../src/remote/machine.ts'
 import type { MachineSettings } from '../../../src/ssh/config/settings.ts'
 import type { Cut, Way } from '../../support/proxy.ts'
-import { startRig, type Rig } from '../../support/rig.ts'
+import { startFakeServer } from '../../support/fake-server.ts'
+import { poolFor, settingsFor, startRig, type Rig } from '../../support/rig.ts'
 import {
   expectTruthful,
+  failureOf,
   file,
   lineTo,
   output,
@@ -68,6 +71,7 @@ async function cutCourse(
     const outcomes = await course(line, name)
     expectTruthful(line.connection.state, name)
     line.requestMs = undefined
+    line.change = {}
     const { current } = line.machine
     if (current !== undefined) current.link.requestMs = HANG_MS
     // The next use works, and finds what was written whole or not at all.
@@ -116,15 +120,15 @@ async function sweep(
 describe('a line', () => {
   it('F40, F47: that is reset after any number of bytes fails each call by its kind, is told truly and is made anew', async () => {
     await sweep(places('reset', 20))
-  })
+  }, 120_000)
 
   it('that is ended politely after any number of bytes does the same', async () => {
     await sweep(places('end', 6))
-  })
+  }, 60_000)
 
   it('whose server is heard no more while it still listens does the same', async () => {
     await sweep(places('half-close', 4).filter(({ way }) => way === 'down'))
-  })
+  }, 60_000)
 
   it('F38, F47: that falls silent after any number of bytes is found out by the limits, at every stage', async () => {
     await sweep(
@@ -132,7 +136,7 @@ describe('a line', () => {
       { connectTimeoutMs: 700, keepaliveIntervalMs: 300, keepaliveCountMax: 3 },
       700,
     )
-  })
+  }, 60_000)
 
   it('F40: that is reset right after it was ended ends nothing else', async () => {
     for (const pauseMs of [undefined, 0, 2]) {
@@ -171,5 +175,32 @@ describe('a line', () => {
       await line.close()
     }
     expect(watch.escaped).toEqual([])
+  })
+
+  it('F40: that is lost before a command was said to have begun leaves open whether it has', async () => {
+    const fake = await startFakeServer()
+    const pool = poolFor(() => settingsFor(fake))
+    try {
+      for (const by of ['reset', 'end', 'disconnect', 'silence'] as const) {
+        const machine = new Machine(pool.connection('demo'))
+        const session = await machine.session()
+        session.link.requestMs = 300
+        fake.breaking = { at: 'command', by }
+        const failed = await failureOf(output(machine, ['true'], fake.home))
+        fake.breaking = undefined
+        expect(failed, by).toMatchObject({ family: 'transport', outcomeUnknown: true })
+        // A machine that was heard a moment ago is suspected only by the next request.
+        if (by === 'silence') pool.connection('demo').drop()
+        expect(session.link.alive, by).toBe(false)
+      }
+      // One that was never asked for has not begun.
+      const machine = new Machine(pool.connection('demo'))
+      const session = await machine.session()
+      pool.connection('demo').drop()
+      expect(await failureOf(session.exec('true'))).toMatchObject({ outcomeUnknown: false })
+    } finally {
+      pool.close()
+      await fake.stop()
+    }
   })
 })

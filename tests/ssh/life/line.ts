@@ -1,4 +1,5 @@
 /** A machine behind a proxy that breaks the line, what is done with it, and what has to hold afterwards. */
+import { text } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import { PresenceError } from '../../../src/base/failure.ts'
 import { parseRemotePath, type RemotePath } from '../../../src/base/remote-path.ts'
@@ -19,6 +20,8 @@ export interface Line {
   readonly connection: MachineConnection
   readonly machine: Machine
   readonly files: RemoteFiles
+  /** What differs in the settings of attempts from now on. */
+  change: Partial<MachineSettings>
   /** Milliseconds that requests get on links that are made from now on; undefined: as in the product. */
   requestMs: number | undefined
   close(): Promise<void>
@@ -35,7 +38,10 @@ export async function lineTo(
   questions?: Questions,
 ): Promise<Line> {
   const proxy = await startProxy(server)
-  const pool = poolFor(() => settingsFor(server, { ...behind(server, proxy.port), ...change }), questions)
+  const pool = poolFor(
+    () => settingsFor(server, { ...behind(server, proxy.port), ...line.change }),
+    questions,
+  )
   const connection = pool.connection(server.alias)
   const machine = new Machine(connection)
   const line: Line = {
@@ -44,6 +50,7 @@ export async function lineTo(
     connection,
     machine,
     files: new RemoteFiles(machine),
+    change,
     requestMs: undefined,
     close: async () => {
       pool.close()
@@ -67,12 +74,10 @@ export async function output(machine: Machine, argv: readonly string[], folder: 
     { argv, folder: parseRemotePath(folder), env: {}, input: 'none', graceMs: 1000 },
     (_session, request) => request,
   )
-  const chunks: Buffer[] = []
-  process.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   process.stderr.resume()
-  const { exitCode } = await process.done
+  const [printed, { exitCode }] = await Promise.all([text(process.stdout), process.done])
   expect(exitCode).toBe(0)
-  return Buffer.concat(chunks).toString()
+  return printed
 }
 
 /** How something ended. A call that is still under way after `ms` is a fault whatever comes of it later. */

@@ -4,7 +4,7 @@ import { describeKey, MalformedKeyError } from '../../../src/ssh/trust/fingerpri
 import { KeyFolder } from './keys.ts'
 
 describe('a key', () => {
-  it.each(['ed25519', 'ecdsa', 'rsa'] as const)('is described as ssh-keygen -l does: %s', (kind) => {
+  it.each(['ed25519', 'ecdsa', 'rsa'] as const)('F37: is described as ssh-keygen -l does: %s', (kind) => {
     const keys = new KeyFolder()
     const key = keys.make('key', kind)
     const printed = execFileSync('ssh-keygen', ['-l', '-f', `${key.privateFile}.pub`], { encoding: 'utf8' })

@@ -100,7 +100,7 @@ describe('the names of a line', () => {
     }
   })
 
-  it('cover their one name when ssh-keygen -H has hashed them, with the port inside of the hash', () => {
+  it('F32: cover their one name when ssh-keygen -H has hashed them, with the port inside of the hash', () => {
     const file = keys.write('hashed', `box,[box]:2222 ${key.text}\n[::1]:42201 ${key.text}\n`)
     execFileSync('ssh-keygen', ['-H', '-f', file], { stdio: 'pipe' })
     const lines = parseKnownHosts(readFileSync(file, 'utf8'), file)

@@ -21,7 +21,7 @@ describe('a key that is written down', () => {
     [{ host: 'box', port: 2222 }, '[box]:2222'],
     [{ host: '::1', port: 42201 }, '[::1]:42201'],
     [{ host: 'box', port: 2222, alias: 'Name' }, 'name'],
-  ])('is found by ssh-keygen and by us, plain and hashed: %j', async (target, name) => {
+  ])('F32: is found by ssh-keygen and by us, plain and hashed: %j', async (target, name) => {
     for (const hashed of [false, true]) {
       const file = keys.write(`known-${hashed}`, '')
       await rememberKey(key.blob, target, { file, hashed })

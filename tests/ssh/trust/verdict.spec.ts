@@ -63,7 +63,7 @@ describe('a presented key', () => {
     })
   })
 
-  it('is revoked whatever else is known of it', async () => {
+  it('F34: is revoked whatever else is known of it', async () => {
     const lines = [`box ${key.text}`, `@revoked * ${key.text}`]
     expect(await judge(BOX, lines)).toEqual({ kind: 'revoked', file: `${keys.folder}/user`, line: 2 })
     expect(await judge(BOX, [`box ${key.text}`], [`@revoked box ${key.text}`])).toMatchObject({
@@ -77,12 +77,12 @@ describe('a presented key', () => {
     })
   })
 
-  it('is not known by the line of a certificate authority, and not changed by one', async () => {
+  it('F34: is not known by the line of a certificate authority, and not changed by one', async () => {
     expect(await judge(BOX, [`@cert-authority * ${key.text}`])).toMatchObject({ kind: 'unknown' })
     expect(await judge(BOX, [`@cert-authority * ${changed.text}`])).toMatchObject({ kind: 'unknown' })
   })
 
-  it('is looked up with its port first, and without it only in favour', async () => {
+  it('F31: is looked up with its port first, and without it only in favour', async () => {
     expect(await judge(PORT, [`[box]:2222 ${key.text}`])).toMatchObject({ kind: 'known' })
     expect(await judge(PORT, [`[box]:2222 ${changed.text}`, `box ${key.text}`])).toMatchObject({
       kind: 'changed',
@@ -130,7 +130,7 @@ describe('the types that are known', () => {
     expect(await types({ host: 'nobody', port: 22 }, ...lines)).toEqual([])
   })
 
-  it('leave out revoked keys and certificate authorities', async () => {
+  it('F34: leave out revoked keys and certificate authorities', async () => {
     expect(
       await types(BOX, `@cert-authority * ${rsa.text}`, `box ${key.text}`, `@revoked * ${key.text}`),
     ).toEqual([])
