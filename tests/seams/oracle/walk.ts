@@ -119,7 +119,8 @@ interface Step {
   change?(disk: string): void
   /** Whose version is to be remembered afterwards. */
   observes?: string
-  mutates?: boolean
+  /** What it may replace. */
+  replaces?: string
 }
 
 export async function walk(twins: Twins, exact: boolean, seed: number, steps: number): Promise<WalkReport> {
@@ -143,10 +144,12 @@ export async function walk(twins: Twins, exact: boolean, seed: number, steps: nu
       twins.both((disk) => attempt(() => change(disk)))
     } else if (step.ask !== undefined) {
       const { ask } = step
-      if (step.mutates === true) tick(here.disk)
+      // A file that loses a name is changed by that, in the eyes of who knows it by another.
+      const clocked = step.replaces !== undefined && hasOtherNames(join(here.disk, step.replaces))
+      if (clocked) tick(here.disk)
       const known = versions.map((tokens) => tokens?.size ?? 0)
       const wanted = await outcomeOf(here, versions[0], ask)
-      if (step.mutates === true) tick(here.disk)
+      if (clocked) tick(here.disk)
       const got = await outcomeOf(there, versions[1], ask)
       if ('failed' in wanted) failures += 1
       const verdict = compared(wanted, got)
@@ -260,7 +263,7 @@ function nextStep(dice: Dice, seen: Seen, exact: boolean): Step {
     return {
       kind: before === undefined ? 'write' : `write ${before}`,
       told: `${JSON.stringify(where)} ${JSON.stringify(content)}`,
-      mutates: true,
+      replaces: where,
       ask: async (world) => {
         const intent: FsWriteIntent | undefined =
           before === undefined
@@ -281,7 +284,7 @@ function nextStep(dice: Dice, seen: Seen, exact: boolean): Step {
   return {
     kind: before === 'seen' ? 'edit seen' : 'edit',
     told: `${JSON.stringify(where)} ${JSON.stringify({ oldString, newString, replaceAll })}`,
-    mutates: true,
+    replaces: where,
     ask: async (world) =>
       world.fs.editText(
         await targetOf(world, where),
@@ -354,6 +357,10 @@ function rewriteUnseen(path: string): void {
     closeSync(file)
   }
   utimesSync(path, atime, mtime)
+}
+
+function hasOtherNames(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile() && statSync(path).nlink > 1
 }
 
 function attempt(change: () => void): void {
