@@ -108,7 +108,13 @@ class Dice {
 }
 
 /** What both worlds remember of the versions that they were told, by the path that was asked for. */
-type Seen = Map<string, { readonly here: FsVersion; readonly there: FsVersion }>
+type Seen = Map<string, { readonly here: Look; readonly there: Look }>
+
+/** What a reader holds: the version, and the content that it had. */
+interface Look {
+  readonly version: FsVersion
+  readonly content: string | undefined
+}
 
 interface Step {
   readonly kind: string
@@ -121,6 +127,8 @@ interface Step {
   observes?: string
   /** What it may replace. */
   replaces?: string
+  /** Only if it is the version that was seen. */
+  guarded?: boolean
 }
 
 export async function walk(twins: Twins, exact: boolean, seed: number, steps: number): Promise<WalkReport> {
@@ -137,6 +145,7 @@ export async function walk(twins: Twins, exact: boolean, seed: number, steps: nu
   for (let count = 1; count <= steps; count += 1) {
     const step = nextStep(dice, seen, exact)
     kinds[step.kind] = (kinds[step.kind] ?? 0) + 1
+    if (!exact && step.guarded === true && (await isTouched(seen, twins, step.replaces ?? ''))) continue
     told.push(`${count}: ${step.kind} ${step.told}`)
     if (step.change !== undefined) {
       tick(here.disk)
@@ -179,23 +188,33 @@ function compareDisks({ here, there }: Twins, count: number, fail: (what: string
   }
 }
 
-/** What a reader remembers: the version, and the content that it had. */
-async function observe(seen: Seen, twins: Twins, path: string): Promise<void> {
-  const look = async (world: World): Promise<FsVersion | undefined> => {
-    try {
-      return await world.as(async () => {
-        const target = await targetOf(world, path)
-        const info = await world.fs.stat(target)
-        if (info?.type === 'file') await world.fs.readBytes(target, undefined, 1_000_000)
-        return info?.version
-      })
-    } catch (_nothingToRemember) {
-      return undefined
-    }
+async function look(world: World, path: string): Promise<Look | undefined> {
+  try {
+    return await world.as(async () => {
+      const target = await targetOf(world, path)
+      const found = await world.fs.stat(target)
+      if (found === undefined) return undefined
+      const read = found.type === 'file' ? await world.fs.readBytes(target, undefined, 1_000_000) : undefined
+      return { version: found.version, content: read && hashOf(read) }
+    })
+  } catch (_nothingToRemember) {
+    return undefined
   }
-  const [here, there] = [await look(twins.here), await look(twins.there)]
+}
+
+async function observe(seen: Seen, twins: Twins, path: string): Promise<void> {
+  const [here, there] = [await look(twins.here, path), await look(twins.there, path)]
   if (here === undefined || there === undefined) seen.delete(path)
   else seen.set(path, { here, there })
+}
+
+/** Another file of the same content, or the same one touched: where SFTP is all there is, that is no change. */
+async function isTouched(seen: Seen, { here }: Twins, path: string): Promise<boolean> {
+  const known = seen.get(path)?.here
+  const now = await look(here, path)
+  return (
+    known !== undefined && now !== undefined && known.version !== now.version && known.content === now.content
+  )
 }
 
 const targetOf = ({ fs, folder }: World, path: string): Promise<FsTarget> => fs.resolve(path, { cwd: folder })
@@ -203,7 +222,7 @@ const targetOf = ({ fs, folder }: World, path: string): Promise<FsTarget> => fs.
 function versionOf(seen: Seen, path: string, world: World): FsVersion {
   const known = seen.get(path)
   if (known === undefined) return 'never seen' as FsVersion
-  return world.name === 'local' ? known.here : known.there
+  return (world.name === 'local' ? known.here : known.there).version
 }
 
 /** Where versions are compared, a folder's is not: how often it changes is the provider's affair. */
@@ -264,6 +283,7 @@ function nextStep(dice: Dice, seen: Seen, exact: boolean): Step {
       kind: before === undefined ? 'write' : `write ${before}`,
       told: `${JSON.stringify(where)} ${JSON.stringify(content)}`,
       replaces: where,
+      guarded: before === 'seen',
       ask: async (world) => {
         const intent: FsWriteIntent | undefined =
           before === undefined
@@ -285,6 +305,7 @@ function nextStep(dice: Dice, seen: Seen, exact: boolean): Step {
     kind: before === 'seen' ? 'edit seen' : 'edit',
     told: `${JSON.stringify(where)} ${JSON.stringify({ oldString, newString, replaceAll })}`,
     replaces: where,
+    guarded: before === 'seen',
     ask: async (world) =>
       world.fs.editText(
         await targetOf(world, where),
