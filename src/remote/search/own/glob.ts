@@ -16,7 +16,11 @@ export interface GlobOptions {
 type Token =
   | { readonly kind: 'literal'; readonly character: string }
   | { readonly kind: 'any' | 'star' | 'prefix' | 'suffix' | 'between' }
-  | { readonly kind: 'class'; readonly negated: boolean; readonly ranges: readonly (readonly [string, string])[] }
+  | {
+      readonly kind: 'class'
+      readonly negated: boolean
+      readonly ranges: readonly (readonly [string, string])[]
+    }
   | { readonly kind: 'alternates'; readonly branches: readonly (readonly Token[])[] }
 
 /** `*` and `?` stop at slashes; `**` between slashes does not. @throws GlobError. */

@@ -82,7 +82,8 @@ function isProperty(source: string): boolean {
   }
 }
 
-type Item = { readonly kind: 'code'; readonly code: number } | { readonly kind: 'set'; readonly source: string }
+type Item =
+  { readonly kind: 'code'; readonly code: number } | { readonly kind: 'set'; readonly source: string }
 
 export class ClassParser {
   readonly #text: PatternText

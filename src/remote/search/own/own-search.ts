@@ -1,0 +1,320 @@
+/**
+ * A search as ripgrep would do it, on a machine that has none: the machine lists, reads rules and names
+ * files that may match; what is ignored and what matches is decided here.
+ */
+import { pause } from '../../../base/race.ts'
+import type { RemotePath } from '../../../base/remote-path.ts'
+import type { Machine } from '../../machine.ts'
+import type { MachineSession } from '../../session.ts'
+import { compareText } from '../rank.ts'
+import { Asking } from './ask.ts'
+import type { Frame } from './frames.ts'
+import { GlobError } from './glob.ts'
+import { IgnoreRules, parseRule } from './ignore-rules.ts'
+import { sourceOf } from './line-source.ts'
+import { listTree, type Listing } from './listing.ts'
+import { noTotals, recordsOf, summaryRecord } from './records.ts'
+import { beyondLimit, invalidGlob, notExact, SearchRefusal } from './refusal.ts'
+import { PatternMatcher } from './regex/matcher.ts'
+import { parsePattern } from './regex/parse.ts'
+import { requiredWords } from './regex/required.ts'
+import { readRgArgv, type RgRequest } from './rg-request.ts'
+import { CANDIDATE_FILES, CHANGED } from './scripts.ts'
+import type { FileEntry } from './tree.ts'
+
+export interface SearchOutput {
+  /** Resolves when there is room for more. */
+  print(text: string | Buffer): Promise<void>
+  complain(text: string): void
+}
+
+const LONGEST_FILE = 64 * 1024 * 1024
+/** Of all files that are read here, in bytes. */
+const MOST_READ = 512 * 1024 * 1024
+
+/**
+ * @param argv - ripgrep's, the program first.
+ * @returns ripgrep's exit code: 0 found, 1 nothing found, 2 something could not be searched.
+ */
+export async function ownSearch(
+  machine: Machine,
+  session: MachineSession,
+  place: { readonly folder: RemotePath; readonly argv: readonly string[]; readonly signal: AbortSignal },
+  output: SearchOutput,
+): Promise<number> {
+  try {
+    const request = readRgArgv(place.argv)
+    return await new Search(machine, session, place.folder, request, place.signal, output).run()
+  } catch (error) {
+    if (!(error instanceof SearchRefusal)) throw error
+    output.complain(`rg: ${error.message}\n`)
+    return 2
+  }
+}
+
+class Search {
+  readonly #session: MachineSession
+  readonly #folder: RemotePath
+  readonly #request: RgRequest
+  readonly #asking: Asking
+  readonly #output: SearchOutput
+  #failed = false
+
+  constructor(
+    machine: Machine,
+    session: MachineSession,
+    folder: RemotePath,
+    request: RgRequest,
+    signal: AbortSignal,
+    output: SearchOutput,
+  ) {
+    this.#session = session
+    this.#folder = folder
+    this.#request = request
+    this.#asking = new Asking(machine, folder, signal)
+    this.#output = output
+  }
+
+  async run(): Promise<number> {
+    const { pattern, ignoreCase } = this.#request
+    const matcher = pattern === undefined ? undefined : new PatternMatcher(pattern, ignoreCase)
+    const overrides = this.#overrides()
+    const { find } = this.#session.requireShell()
+    if (find === 'none') throw new SearchRefusal(LACKING)
+    const listing = await listTree(this.#asking, this.#listingRequest(), () => ({
+      overrides,
+      working: Buffer.from(this.#folder).toString('latin1'),
+      known: this.#known,
+    }))
+    const files = this.#searchedFiles(listing)
+    const found = matcher === undefined ? await this.#names(files) : await this.#lines(files, matcher)
+    return this.#failed ? 2 : found ? 0 : 1
+  }
+
+  #overrides(): IgnoreRules {
+    const { globs, globsIgnoreCase } = this.#request
+    const rules = globs.flatMap((glob) => {
+      try {
+        return parseRule(glob, { ignoreCase: globsIgnoreCase, allowUnclosedClass: false }) ?? []
+      } catch (error) {
+        if (error instanceof GlobError) throw invalidGlob(glob, error.message)
+        throw error
+      }
+    })
+    return new IgnoreRules(rules)
+  }
+
+  #listingRequest(): Parameters<typeof listTree>[1] {
+    const { hidden, ignoreRules } = this.#request
+    return {
+      root: this.#root,
+      rules: ignoreRules,
+      hidden,
+      find: this.#session.requireShell().find,
+      never: this.#never(),
+    }
+  }
+
+  /** Names that the globs rule out wherever they are, such as those of version control. */
+  #never(): string[] {
+    const { globs } = this.#request
+    const names = new Set<string>()
+    for (const [index, glob] of globs.entries()) {
+      const [, name] = /^!\*\*\/([\w.-]+)$/.exec(glob) ?? []
+      // A later glob that includes anything might include this.
+      if (name !== undefined && globs.slice(index).every((later) => later.startsWith('!'))) names.add(name)
+    }
+    return [...names]
+  }
+
+  /** The operand as scripts take it. */
+  get #root(): string {
+    const { operand } = this.#request
+    if (operand === undefined) return this.#folder === '/' ? '/' : '.'
+    return operand.startsWith('/') ? operand : `./${operand}`
+  }
+
+  /** A path as ripgrep spells it: like the operand. */
+  readonly #spelled = (path: string): string => {
+    const { operand } = this.#request
+    if (operand === undefined) return path
+    const base = Buffer.from(operand).toString('latin1')
+    return base.endsWith('/') ? `${base}${path}` : `${base}/${path}`
+  }
+
+  readonly #known = (path: string): string => this.#spelled(path).replace(/^\.\//, '')
+
+  /** The files to search, by paths relative to the root; the one file that was named is `undefined`. */
+  #searchedFiles(listing: Listing): readonly FileEntry[] | undefined {
+    const shown = this.#request.operand ?? './'
+    switch (listing.kind) {
+      case 'file':
+        return undefined
+      case 'missing':
+        throw new SearchRefusal(
+          `${shown}: IO error for operation on ${shown}: No such file or directory (os error 2)`,
+        )
+      case 'denied':
+        this.#complain(`${shown}: Permission denied (os error 13)`)
+        return []
+      case 'other':
+        throw notExact(`${shown}, which is neither a file nor a folder`, 'give a file or a folder')
+      case 'folder':
+        for (const path of listing.closed) {
+          this.#complain(`${this.#shownText(path)}: Permission denied (os error 13)`)
+        }
+        return listing.files
+    }
+  }
+
+  #shownText(path: string): string {
+    const { operand } = this.#request
+    const spelled = operand === undefined ? `./${path}` : this.#spelled(path)
+    return Buffer.from(spelled, 'latin1').toString('utf8')
+  }
+
+  #complain(text: string): void {
+    this.#failed = true
+    this.#output.complain(`rg: ${text}\n`)
+  }
+
+  async #names(files: readonly FileEntry[] | undefined): Promise<boolean> {
+    const { separator, sort, operand } = this.#request
+    if (files === undefined) {
+      await this.#output.print(`${operand ?? ''}${separator}`)
+      return true
+    }
+    const ordered = sort === 'modified' ? await this.#byTime(files) : files
+    for (let at = 0; at < ordered.length; at += 1000) {
+      const names = ordered.slice(at, at + 1000).map(({ path }) => `${this.#spelled(path)}${separator}`)
+      await this.#output.print(Buffer.from(names.join(''), 'latin1'))
+    }
+    return ordered.length > 0
+  }
+
+  /** Oldest first; of the same time, by path. */
+  async #byTime(files: readonly FileEntry[]): Promise<readonly FileEntry[]> {
+    if (files.length < 2) return files
+    const timed = files.every(({ changed }) => changed !== undefined) ? files : await this.#withTimes(files)
+    return timed.toSorted((a, b) => compareTimes(a.changed ?? '', b.changed ?? ''))
+  }
+
+  async #withTimes(files: readonly FileEntry[]): Promise<FileEntry[]> {
+    const { stat } = this.#session.requireShell()
+    if (stat === 'none') throw notExact('the order of changes, for want of stat', 'use bash with ls -t')
+    let times: string[] = []
+    const args = [stat, this.#root]
+    for await (const frame of this.#asking.frames({
+      script: CHANGED,
+      args,
+      input: namesOf(files),
+      longestFrame: LONGEST_FILE,
+    })) {
+      if (frame.kind === 'times') times = frame.content.toString('latin1').split('\n').slice(0, -1)
+    }
+    if (times.length !== files.length) {
+      throw new SearchRefusal('files came or went during the search; search again')
+    }
+    return files.map(({ path }, index) => ({ path, changed: times[index] }))
+  }
+
+  async #lines(files: readonly FileEntry[] | undefined, matcher: PatternMatcher): Promise<boolean> {
+    const totals = noTotals()
+    const began = performance.now()
+    let read = 0
+    const search = async (frame: Frame): Promise<void> => {
+      read += frame.content.length
+      if (read > MOST_READ) {
+        throw beyondLimit(`more than ${MOST_READ / 1024 / 1024} MiB would have to be read`)
+      }
+      const named = files === undefined
+      const path = named
+        ? Buffer.from(this.#request.operand ?? '')
+        : Buffer.from(this.#spelled(frame.name.slice(2)), 'latin1')
+      const source = sourceOf(frame.content, named ? 'search' : 'give-up')
+      for (const text of recordsOf(path, source, matcher, totals)) {
+        if (text === '') await pause(0)
+        else await this.#output.print(text)
+        this.#asking.signal.throwIfAborted()
+      }
+    }
+    if (files === undefined) await this.#readCandidates(this.#root, '.', '', search)
+    else if (files.length > 0) {
+      // Grep's answer is line by line, so names with a line end are not for it.
+      const plain = files.filter(({ path }) => !path.includes('\n'))
+      const odd = files.filter(({ path }) => path.includes('\n'))
+      if (plain.length > 0) await this.#readCandidates(namesOf(plain), this.#root, this.#expression(), search)
+      if (odd.length > 0) await this.#readCandidates(namesOf(odd), this.#root, '', search)
+    }
+    await this.#output.print(summaryRecord(totals, began))
+    return totals.matchedLines > 0
+  }
+
+  /** For `grep -E`; empty when every file must be read. */
+  #expression(): string {
+    const { pattern = '', ignoreCase } = this.#request
+    const words = requiredWords(parsePattern(pattern, ignoreCase))
+    if (words === undefined) return ''
+    const either = words.words
+      .map((word) => word.replaceAll(/[\\^$.[\]|()?*+{}]/g, String.raw`\$&`))
+      .join('|')
+    return `${words.ignoreCase ? 'i' : '-'}${either}`
+  }
+
+  async #readCandidates(
+    names: Buffer | string,
+    folder: string,
+    expression: string,
+    search: (frame: Frame) => Promise<void>,
+  ): Promise<void> {
+    const input = typeof names === 'string' ? Buffer.from(`${names}\0`) : names
+    const args = [expression.slice(1), expression.startsWith('i') ? 'i' : '', folder]
+    let exit = '0'
+    for await (const frame of this.#asking.frames({
+      script: CANDIDATE_FILES,
+      args,
+      input,
+      longestFrame: LONGEST_FILE,
+    })) {
+      switch (frame.kind) {
+        case 'file':
+          await search(frame)
+          break
+        case 'denied':
+          this.#complain(`${this.#shownFile(frame)}: Permission denied (os error 13)`)
+          break
+        case 'gone':
+          this.#complain(`${this.#shownFile(frame)}: No such file or directory (os error 2)`)
+          break
+        case 'too-long':
+          throw beyondLimit(
+            `${this.#shownFile(frame)} is larger than ${LONGEST_FILE / 1024 / 1024} MiB and may hold matches`,
+          )
+        case 'end':
+          exit = frame.name
+      }
+    }
+    if (exit === '127' || exit === '126') throw new SearchRefusal(LACKING)
+  }
+
+  #shownFile(frame: Frame): string {
+    const { operand } = this.#request
+    if (operand !== undefined && !frame.name.startsWith('./')) return operand
+    return Buffer.from(this.#spelled(frame.name.slice(2)), 'latin1').toString('utf8')
+  }
+}
+
+const LACKING =
+  'there is no ripgrep on this machine, and it lacks what a search without it needs: find, grep, xargs and cat'
+
+function namesOf(files: readonly FileEntry[]): Buffer {
+  return Buffer.from(files.map(({ path }) => `./${path}\0`).join(''), 'latin1')
+}
+
+/** Of one spelling each: `1700000000.123`, or `2026-11-30 12:00:00.123 +0000`. */
+function compareTimes(a: string, b: string): number {
+  const [wholeA = '', partA = ''] = a.split('.')
+  const [wholeB = '', partB = ''] = b.split('.')
+  const seconds = wholeA.includes(' ') ? compareText(wholeA, wholeB) : Number(wholeA) - Number(wholeB)
+  return seconds === 0 ? compareText(partA, partB) : seconds
+}
