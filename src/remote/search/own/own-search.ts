@@ -87,6 +87,11 @@ class Search {
       known: this.#known,
     }))
     const files = this.#searchedFiles(listing)
+    if (matcher !== undefined && files?.length === 0 && this.#request.operand === undefined) {
+      this.#complain(
+        "No files were searched, which means ripgrep probably applied a filter you didn't expect.",
+      )
+    }
     const found = matcher === undefined ? await this.#names(files) : await this.#lines(files, matcher)
     return this.#failed ? 2 : found ? 0 : 1
   }
@@ -151,9 +156,8 @@ class Search {
       case 'file':
         return undefined
       case 'missing':
-        throw new SearchRefusal(
-          `${shown}: IO error for operation on ${shown}: No such file or directory (os error 2)`,
-        )
+        this.#complain(`${shown}: IO error for operation on ${shown}: No such file or directory (os error 2)`)
+        return []
       case 'denied':
         this.#complain(`${shown}: Permission denied (os error 13)`)
         return []
@@ -207,7 +211,7 @@ class Search {
     for await (const frame of this.#asking.frames({
       script: CHANGED,
       args,
-      input: namesOf(files),
+      input: Buffer.from(namesOf(files), 'latin1'),
       longestFrame: LONGEST_FILE,
     })) {
       if (frame.kind === 'times') times = frame.content.toString('latin1').split('\n').slice(0, -1)
@@ -238,16 +242,41 @@ class Search {
         this.#asking.signal.throwIfAborted()
       }
     }
-    if (files === undefined) await this.#readCandidates(this.#root, '.', '', search)
-    else if (files.length > 0) {
-      // Grep's answer is line by line, so names with a line end are not for it.
-      const plain = files.filter(({ path }) => !path.includes('\n'))
-      const odd = files.filter(({ path }) => path.includes('\n'))
-      if (plain.length > 0) await this.#readCandidates(namesOf(plain), this.#root, this.#expression(), search)
-      if (odd.length > 0) await this.#readCandidates(namesOf(odd), this.#root, '', search)
-    }
+    if (files === undefined)
+      await this.#readCandidates(`${Buffer.from(this.#root).toString('latin1')}\0`, '.', '', search)
+    else await this.#searchInOrder(files, search)
     await this.#output.print(summaryRecord(totals, began))
     return totals.matchedLines > 0
+  }
+
+  async #searchInOrder(files: readonly FileEntry[], search: (frame: Frame) => Promise<void>): Promise<void> {
+    // Grep names files line by line, so names with a line end are not for it: these files are read before.
+    const plain = files.filter(({ path }) => !path.includes('\n'))
+    const odd = files.filter(({ path }) => path.includes('\n'))
+    const waiting: Frame[] = []
+    const keep = (frame: Frame): Promise<void> => {
+      waiting.push(frame)
+      return Promise.resolve()
+    }
+    if (odd.length > 0) await this.#readCandidates(namesOf(odd), this.#root, '', keep)
+    const places = new Map(odd.length > 0 ? files.map(({ path }, index) => [`./${path}`, index]) : [])
+    const placeOf = (frame: Frame): number => places.get(frame.name) ?? 0
+    const before = async (place: number): Promise<void> => {
+      for (;;) {
+        const [next] = waiting
+        if (next === undefined || placeOf(next) > place) return
+        waiting.shift()
+        await search(next)
+      }
+    }
+    const inOrder = async (frame: Frame): Promise<void> => {
+      await before(placeOf(frame))
+      await search(frame)
+    }
+    if (plain.length > 0) {
+      await this.#readCandidates(namesOf(plain), this.#root, this.#expression(), inOrder)
+    }
+    await before(files.length)
   }
 
   /** For `grep -E`; empty when every file must be read. */
@@ -262,12 +291,12 @@ class Search {
   }
 
   async #readCandidates(
-    names: Buffer | string,
+    names: string,
     folder: string,
     expression: string,
     search: (frame: Frame) => Promise<void>,
   ): Promise<void> {
-    const input = typeof names === 'string' ? Buffer.from(`${names}\0`) : names
+    const input = Buffer.from(names, 'latin1')
     const args = [expression.slice(1), expression.startsWith('i') ? 'i' : '', folder]
     let exit = '0'
     for await (const frame of this.#asking.frames({
@@ -307,8 +336,9 @@ class Search {
 const LACKING =
   'there is no ripgrep on this machine, and it lacks what a search without it needs: find, grep, xargs and cat'
 
-function namesOf(files: readonly FileEntry[]): Buffer {
-  return Buffer.from(files.map(({ path }) => `./${path}\0`).join(''), 'latin1')
+/** As scripts take them, bytes as latin1. */
+function namesOf(files: readonly FileEntry[]): string {
+  return files.map(({ path }) => `./${path}\0`).join('')
 }
 
 /** Of one spelling each: `1700000000.123`, or `2026-11-30 12:00:00.123 +0000`. */

@@ -50,7 +50,7 @@ export interface Selection {
 
 export class Tree {
   readonly #folders = new Map<string, Folder>([['', { folders: [], files: [] }]])
-  /** Folders whose content was asked for although their names let guess that it will not be needed. */
+  /** Folders that were asked for one by one: all that is below them is known. */
   readonly #explored = new Set<string>()
   #size = 0
 
@@ -75,10 +75,6 @@ export class Tree {
     this.#explored.add(path)
   }
 
-  isExplored(path: string): boolean {
-    return this.#explored.has(path)
-  }
-
   /**
    * Walk as ripgrep does.
    * @param unlisted - whether the content of a folder of this name was not asked for.
@@ -96,7 +92,7 @@ export class Tree {
     const folders: string[] = []
     const missing: string[] = []
     const decide = decider(selection)
-    const walk = (path: string, levels: readonly Level[]): void => {
+    const walk = (path: string, levels: readonly Level[], known: boolean): void => {
       const folder = this.#folders.get(path)
       if (folder === undefined) return
       folders.push(path)
@@ -108,11 +104,14 @@ export class Tree {
         const child = path === '' ? name : `${path}/${name}`
         if (decide(child, name, isFolder, levels)) continue
         if (!isFolder) files.push({ path: child, changed })
-        else if (unlisted(child) && !this.#explored.has(child)) missing.push(child)
-        else walk(child, [levelOf(child, selection), ...levels])
+        else {
+          const all = known || this.#explored.has(child)
+          if (!all && unlisted(child)) missing.push(child)
+          else walk(child, [levelOf(child, selection), ...levels], all)
+        }
       }
     }
-    walk('', [levelOf('', selection), ...levelsAbove(selection)])
+    walk('', [levelOf('', selection), ...levelsAbove(selection)], false)
     return { files, folders, missing }
   }
 
