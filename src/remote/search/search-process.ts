@@ -13,16 +13,6 @@ import { RemoteProcess } from '../process/remote-process.ts'
 import type { MachineSession } from '../session.ts'
 import { ownSearch } from './own/own-search.ts'
 
-/** Which engine searches on a machine; `none` where commands cannot be run. */
-export type SearchEngine = 'rg' | 'own' | 'none'
-
-export function searchEngineOf(session: MachineSession): SearchEngine {
-  const { shell } = session
-  if (shell === undefined) return 'none'
-  if (shell.programs.rg !== undefined) return 'rg'
-  return shell.find === 'none' ? 'none' : 'own'
-}
-
 export interface SearchProcessRequest {
   readonly folder: RemotePath
   /** Milliseconds between TERM and KILL. */
@@ -67,7 +57,8 @@ export class SearchProcess {
     const { signal } = this.#stopping
     const session = await machine.session(signal)
     const argv = request.argv(session)
-    if (session.requireShell().programs.rg !== undefined) return this.#runRipgrep(machine, request, argv)
+    session.requireShell()
+    if (session.searchEngine === 'rg') return this.#runRipgrep(machine, request, argv)
     const exitCode = await ownSearch(
       machine,
       session,

@@ -47,7 +47,7 @@ export async function ownSearch(
     return await new Search(machine, session, place.folder, request, place.signal, output).run()
   } catch (error) {
     if (!(error instanceof SearchRefusal)) throw error
-    output.complain(`rg: ${error.message}\n`)
+    output.complain(`${error.message}\n`)
     return 2
   }
 }

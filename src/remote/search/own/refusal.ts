@@ -8,11 +8,11 @@ export class SearchRefusal extends Error {
 
 /** The pattern is none, in ripgrep's own words: hosts and models know this beginning. */
 export function invalidPattern(pattern: string, why: string): SearchRefusal {
-  return new SearchRefusal(`regex parse error:\n    ${pattern}\nerror: ${why}`)
+  return new SearchRefusal(`rg: regex parse error:\n    ${pattern}\nerror: ${why}`)
 }
 
 export function invalidGlob(glob: string, why: string): SearchRefusal {
-  return new SearchRefusal(`error parsing glob '${glob}': ${why}`)
+  return new SearchRefusal(`rg: error parsing glob '${glob}': ${why}`)
 }
 
 /** Ripgrep would answer, and we cannot answer exactly so. */
