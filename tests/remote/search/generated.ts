@@ -162,8 +162,49 @@ const LINES = [
   '\u2028separator',
 ] as const
 
+export interface GeneratedSearch {
+  /** Relative to the tree. */
+  readonly folder: string
+  readonly argv: readonly string[]
+}
+
+const EXCLUDED = ['.git', '.svn', '.hg', '.bzr', '.jj', '.sl'].flatMap((name) => [
+  `--glob=!**/${name}`,
+  `--glob=!**/${name}/**`,
+])
+
+/** One of the command lines that the host's tools and ours send, for a tree with these folders. */
+export function makeSearch(chance: Chance, folders: readonly string[]): GeneratedSearch {
+  const all = folders as readonly [string, ...string[]]
+  const folder = chance.often(70) ? '' : chance.one(all)
+  const prefix = folder === '' ? '' : `${folder}/`
+  const below = folders.filter((one) => one !== folder && one.startsWith(prefix))
+  const inner = below.map((one) => one.slice(prefix.length))
+  const spelled = inner.flatMap((one) => [one, `./${one}`, `${one}/`])
+  const operands = ['.', './', '..', 'a.txt', 'x.log', 'data.bin', 'not-there', ...spelled] as const
+  const tail = chance.often(35) ? ['--', chance.one(operands)] : []
+  const globs = chance.often(50) ? chance.some(GLOBS, 2).map((glob) => `--glob=${glob}`) : []
+  const pattern = `--regexp=${chance.one(PATTERNS)}`
+  const everything = ['--no-ignore', '--hidden']
+  const argv = (): string[] => {
+    switch (chance.below(4)) {
+      case 0:
+        return ['--files', `--glob=${chance.one(GLOBS)}`, '--sort=modified', ...everything, ...EXCLUDED]
+      case 1:
+        return ['--json', pattern, ...globs]
+      case 2:
+        return ['--json', '--sort=path', ...(chance.often(50) ? ['--ignore-case'] : []), pattern, ...globs]
+      default: {
+        const letters = chance.often(50) ? ['--glob-case-insensitive'] : []
+        return ['--files', '--null', '--sort=path', ...everything, ...letters, ...globs, ...EXCLUDED]
+      }
+    }
+  }
+  return { folder, argv: ['rg', '--no-config', ...argv(), ...tail] }
+}
+
 /** Patterns that ripgrep takes, and some that it does not. */
-export const PATTERNS = [
+const PATTERNS = [
   'needle',
   'Needle',
   '(?i)needle',
@@ -221,7 +262,7 @@ export const PATTERNS = [
   '*',
 ] as const
 
-export const GLOBS = [
+const GLOBS = [
   '*.txt',
   '*.rs',
   '*.{rs,ts}',

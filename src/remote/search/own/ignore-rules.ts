@@ -47,28 +47,38 @@ export class IgnoreRules {
   }
 }
 
+export interface IgnoreFile {
+  readonly rules: IgnoreRules
+  /** What could not be understood, in ripgrep's words. */
+  readonly problems: readonly string[]
+}
+
 /** The globs of an ignore file. What cannot be understood is left out, and what is not UTF-8 ends it. */
-export function rulesOfFile(content: Buffer): IgnoreRules {
+export function readIgnoreFile(content: Buffer): IgnoreFile {
   const rules: Rule[] = []
+  const problems: string[] = []
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-  let first = true
+  let number = 0
   for (const bytes of linesOf(content)) {
+    number += 1
     let line: string
     try {
       line = decoder.decode(bytes)
     } catch (error) {
-      if (error instanceof TypeError) break
-      throw error
+      if (!(error instanceof TypeError)) throw error
+      problems.push(`line ${number}: stream did not contain valid UTF-8`)
+      break
     }
     try {
-      const rule = parseRule(first ? line.replace(/^\u{feff}+/u, '') : line, FILE_OPTIONS)
+      const rule = parseRule(number === 1 ? line.replace(/^\u{feff}+/u, '') : line, FILE_OPTIONS)
       if (rule !== undefined) rules.push(rule)
     } catch (error) {
       if (!(error instanceof GlobError)) throw error
+      const glob = line.replace(/\p{White_Space}+$/u, '')
+      problems.push(`line ${number}: error parsing glob '${glob}': ${error.message}`)
     }
-    first = false
   }
-  return new IgnoreRules(rules)
+  return { rules: new IgnoreRules(rules), problems }
 }
 
 const FILE_OPTIONS: RuleOptions = { ignoreCase: false, allowUnclosedClass: true }

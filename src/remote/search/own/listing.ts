@@ -7,7 +7,7 @@ import type { FindFlavour } from '../../capabilities.ts'
 import type { Asking } from './ask.ts'
 import type { Frame } from './frames.ts'
 import { excludesFileOf } from './git-config.ts'
-import { IgnoreRules, rulesOfFile } from './ignore-rules.ts'
+import { IgnoreRules, readIgnoreFile } from './ignore-rules.ts'
 import { beyondLimit } from './refusal.ts'
 import { LIST, SHOW_GLOBAL } from './scripts.ts'
 import { Tree, type FileEntry, type FolderRules, type Selection } from './tree.ts'
@@ -29,6 +29,8 @@ export type Listing =
       readonly files: readonly FileEntry[]
       /** Folders that belong to the search and cannot be read. */
       readonly closed: readonly string[]
+      /** What is wrong in ignore files above the folder; those below may hold anything. */
+      readonly problems: readonly string[]
     }
 
 /** Folders with what others made, which hardly a search is for. */
@@ -61,7 +63,8 @@ export async function listTree(
     }
     const { files, folders, missing } = collected.tree.select(selection, collected.unlisted)
     if (missing.length === 0) {
-      return { kind: 'folder', files, closed: folders.filter((folder) => collected.closed.has(folder)) }
+      const closed = folders.filter((folder) => collected.closed.has(folder))
+      return { kind: 'folder', files, closed, problems: collected.problems }
     }
     if (missing.length > MOST_STARTS) {
       collected.forget()
@@ -79,6 +82,7 @@ class Collected {
   readonly rules = new Map<string, FolderRules>()
   global = new IgnoreRules([])
   readonly closed = new Set<string>()
+  readonly problems: string[] = []
   /** Physical. */
   root = '/'
   #guesses: readonly string[] = []
@@ -181,12 +185,12 @@ class Collected {
         this.#rulesOf(frame.name.slice(0, -1)).isRepository = true
         break
       case 'exclude':
-        this.#rulesOf(frame.name.slice(0, -1)).exclude = rulesOfFile(frame.content)
+        this.#rulesOf(frame.name.slice(0, -1)).exclude = this.#read(`${frame.name}.git/info/exclude`, frame)
         break
       case 'rules': {
         const slash = frame.name.lastIndexOf('/')
         const rules = this.#rulesOf(frame.name.slice(0, slash))
-        const found = rulesOfFile(frame.content)
+        const found = this.#read(frame.name, frame)
         const name = frame.name.slice(slash + 1)
         if (name === '.gitignore') rules.git = found
         else if (name === '.ignore') rules.ignore = found
@@ -196,6 +200,12 @@ class Collected {
     if (this.tree.size > MOST_ENTRIES) {
       throw beyondLimit(`there are more than ${MOST_ENTRIES} files and folders`)
     }
+  }
+
+  #read(path: string, { content }: Frame): IgnoreRules {
+    const { rules, problems } = readIgnoreFile(content)
+    if (path.startsWith('/')) this.problems.push(...problems.map((problem) => `${unlatin(path)}: ${problem}`))
+    return rules
   }
 
   /** @param folder - as the script names it: `.`, `./…` or absolute, `''` being the root of all. */
@@ -217,7 +227,7 @@ class Collected {
         if (frame.kind === 'global') content = Buffer.from(frame.content)
       }
     }
-    if (content !== undefined) this.global = rulesOfFile(content)
+    if (content !== undefined) this.global = readIgnoreFile(content).rules
   }
 }
 

@@ -167,6 +167,7 @@ class Search {
         for (const path of listing.closed) {
           this.#complain(`${this.#shownText(path)}: Permission denied (os error 13)`)
         }
+        for (const problem of listing.problems) this.#complain(problem)
         return listing.files
     }
   }
