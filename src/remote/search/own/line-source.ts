@@ -10,6 +10,8 @@ export interface LineSource {
   readonly bytes: Buffer
   /** Lines that begin before this offset are searched. */
   readonly searched: number
+  /** A NUL byte ends what counts as searched, although all is. */
+  readonly countedToNul: boolean
   /** Where the NUL byte is that was met; null: none. */
   readonly nul: (through: readonly (readonly [start: number, end: number])[]) => number | null
 }
@@ -42,6 +44,7 @@ function mappedSource(bytes: Buffer): LineSource {
   return {
     bytes,
     searched: bytes.length,
+    countedToNul: true,
     nul: (reported) => {
       if (early >= 0) return early
       for (const [start, end] of reported) {
@@ -59,10 +62,10 @@ function readSource(bytes: Buffer, rule: NulRule, markFirst: boolean): LineSourc
   if (nul >= 0 && rule === 'search') {
     const lines = Buffer.from(bytes)
     for (let next = nul; next >= 0; next = lines.indexOf(0, next + 1)) lines[next] = 0x0a
-    return { bytes: lines, searched: lines.length, nul: () => at }
+    return { bytes: lines, searched: lines.length, countedToNul: false, nul: () => at }
   }
   const searched = nul < 0 ? bytes.length : searchedBefore(bytes, nul, markFirst)
-  return { bytes, searched, nul: () => at }
+  return { bytes, searched, countedToNul: false, nul: () => at }
 }
 
 /** The end of the last line that was searched before the read that met the NUL. */

@@ -64,9 +64,11 @@ export function* recordsOf(
       yield ''
     }
   }
+  const nul = source.nul(reported)
+  if (nul !== null && source.countedToNul) own.bytesSearched = Math.min(nul, searched)
   if (own.matchedLines > 0) {
     own.searchesWithMatch = 1
-    const data = { path: shown, binary_offset: source.nul(reported), stats: statsOf(own, began) }
+    const data = { path: shown, binary_offset: nul, stats: statsOf(own, began) }
     yield `${JSON.stringify({ type: 'end', data })}\n`
   }
   for (const key of Object.keys(own) as (keyof Totals)[]) totals[key] += own[key]
