@@ -8,18 +8,18 @@ import type { Machine } from '../../machine.ts'
 import type { MachineSession } from '../../session.ts'
 import { compareText } from '../rank.ts'
 import { Asking } from './ask.ts'
-import type { Frame } from './frames.ts'
+import { LONGEST_FILE, readCandidates, type CandidateFile } from './candidates.ts'
 import { GlobError } from './glob.ts'
 import { IgnoreRules, parseRule } from './ignore-rules.ts'
-import { sourceOf } from './line-source.ts'
+import { sourceOf, type LineSource, type NulRule } from './line-source.ts'
 import { listTree, type Listing } from './listing.ts'
 import { noTotals, recordsOf, summaryRecord } from './records.ts'
-import { beyondLimit, invalidGlob, notExact, SearchRefusal } from './refusal.ts'
+import { beyondLimit, invalidGlob, LACKING, notExact, SearchRefusal } from './refusal.ts'
 import { PatternMatcher } from './regex/matcher.ts'
 import { parsePattern } from './regex/parse.ts'
 import { requiredWords } from './regex/required.ts'
 import { readRgArgv, type RgRequest } from './rg-request.ts'
-import { CANDIDATE_FILES, CHANGED } from './scripts.ts'
+import { CHANGED } from './scripts.ts'
 import type { FileEntry } from './tree.ts'
 
 export interface SearchOutput {
@@ -28,9 +28,9 @@ export interface SearchOutput {
   complain(text: string): void
 }
 
-const LONGEST_FILE = 64 * 1024 * 1024
+const MIB = 1024 * 1024
 /** Of all files that are read here, in bytes. */
-const MOST_READ = 512 * 1024 * 1024
+const MOST_READ = 512 * MIB
 
 /**
  * @param argv - ripgrep's, the program first.
@@ -59,6 +59,8 @@ class Search {
   readonly #asking: Asking
   readonly #output: SearchOutput
   #failed = false
+  /** The one file to search was named. */
+  #named = false
 
   constructor(
     machine: Machine,
@@ -154,6 +156,7 @@ class Search {
     const shown = this.#request.operand ?? './'
     switch (listing.kind) {
       case 'file':
+        this.#named = true
         return undefined
       case 'missing':
         this.#complain(`${shown}: IO error for operation on ${shown}: No such file or directory (os error 2)`)
@@ -212,7 +215,12 @@ class Search {
     for await (const frame of this.#asking.frames({
       script: CHANGED,
       args,
-      input: Buffer.from(namesOf(files), 'latin1'),
+      input: Buffer.from(
+        namesOf(files)
+          .map((name) => `${name}\0`)
+          .join(''),
+        'latin1',
+      ),
       longestFrame: LONGEST_FILE,
     })) {
       if (frame.kind === 'times') times = frame.content.toString('latin1').split('\n').slice(0, -1)
@@ -224,122 +232,65 @@ class Search {
   }
 
   async #lines(files: readonly FileEntry[] | undefined, matcher: PatternMatcher): Promise<boolean> {
+    const { pattern = '', ignoreCase, operand = '' } = this.#request
     const totals = noTotals()
     const began = performance.now()
+    const named = Buffer.from(this.#root).toString('latin1')
+    const candidates =
+      files === undefined
+        ? { names: [named], folder: '.', words: undefined }
+        : {
+            names: namesOf(files),
+            folder: this.#root,
+            words: requiredWords(parsePattern(pattern, ignoreCase)),
+          }
     let read = 0
-    const search = async (frame: Frame): Promise<void> => {
-      read += frame.content.length
-      if (read > MOST_READ) {
-        throw beyondLimit(`more than ${MOST_READ / 1024 / 1024} MiB would have to be read`)
-      }
-      const named = files === undefined
-      const path = named
-        ? Buffer.from(this.#request.operand ?? '')
-        : Buffer.from(this.#spelled(frame.name.slice(2)), 'latin1')
-      const source = sourceOf(frame.content, named ? 'search' : 'give-up')
+    for await (const file of candidates.names.length === 0 ? [] : readCandidates(this.#asking, candidates)) {
+      read += file.content.length
+      if (read > MOST_READ) throw beyondLimit(`more than ${MOST_READ / MIB} MiB would have to be read`)
+      const source = this.#sourceOf(file, files === undefined ? 'search' : 'give-up')
+      if (source === undefined) continue
+      const path = this.#named
+        ? Buffer.from(operand)
+        : Buffer.from(this.#spelled(file.name.slice(2)), 'latin1')
       for (const text of recordsOf(path, source, matcher, totals)) {
         if (text === '') await pause(0)
         else await this.#output.print(text)
         this.#asking.signal.throwIfAborted()
       }
     }
-    if (files === undefined)
-      await this.#readCandidates(`${Buffer.from(this.#root).toString('latin1')}\0`, '.', '', search)
-    else await this.#searchInOrder(files, search)
     await this.#output.print(summaryRecord(totals, began))
     return totals.matchedLines > 0
   }
 
-  async #searchInOrder(files: readonly FileEntry[], search: (frame: Frame) => Promise<void>): Promise<void> {
-    // Grep names files line by line, so names with a line end are not for it: these files are read before.
-    const plain = files.filter(({ path }) => !path.includes('\n'))
-    const odd = files.filter(({ path }) => path.includes('\n'))
-    const waiting: Frame[] = []
-    const keep = (frame: Frame): Promise<void> => {
-      waiting.push(frame)
-      return Promise.resolve()
+  /** Undefined for a file that cannot be read, which is told. */
+  #sourceOf(file: CandidateFile, rule: NulRule): LineSource | undefined {
+    switch (file.kind) {
+      case 'file':
+        return sourceOf(file.content, rule)
+      case 'denied':
+        this.#complain(`${this.#shownFile(file)}: Permission denied (os error 13)`)
+        return undefined
+      case 'gone':
+        this.#complain(`${this.#shownFile(file)}: No such file or directory (os error 2)`)
+        return undefined
+      case 'too-long':
+        throw beyondLimit(
+          `${this.#shownFile(file)} is larger than ${LONGEST_FILE / MIB} MiB and may hold matches`,
+        )
     }
-    if (odd.length > 0) await this.#readCandidates(namesOf(odd), this.#root, '', keep)
-    const places = new Map(odd.length > 0 ? files.map(({ path }, index) => [`./${path}`, index]) : [])
-    const placeOf = (frame: Frame): number => places.get(frame.name) ?? 0
-    const before = async (place: number): Promise<void> => {
-      for (;;) {
-        const [next] = waiting
-        if (next === undefined || placeOf(next) > place) return
-        waiting.shift()
-        await search(next)
-      }
-    }
-    const inOrder = async (frame: Frame): Promise<void> => {
-      await before(placeOf(frame))
-      await search(frame)
-    }
-    if (plain.length > 0) {
-      await this.#readCandidates(namesOf(plain), this.#root, this.#expression(), inOrder)
-    }
-    await before(files.length)
   }
 
-  /** For `grep -E`; empty when every file must be read. */
-  #expression(): string {
-    const { pattern = '', ignoreCase } = this.#request
-    const words = requiredWords(parsePattern(pattern, ignoreCase))
-    if (words === undefined) return ''
-    const either = words.words
-      .map((word) => word.replaceAll(/[\\^$.[\]|()?*+{}]/g, String.raw`\$&`))
-      .join('|')
-    return `${words.ignoreCase ? 'i' : '-'}${either}`
-  }
-
-  async #readCandidates(
-    names: string,
-    folder: string,
-    expression: string,
-    search: (frame: Frame) => Promise<void>,
-  ): Promise<void> {
-    const input = Buffer.from(names, 'latin1')
-    const args = [expression.slice(1), expression.startsWith('i') ? 'i' : '', folder]
-    let exit = '0'
-    for await (const frame of this.#asking.frames({
-      script: CANDIDATE_FILES,
-      args,
-      input,
-      longestFrame: LONGEST_FILE,
-    })) {
-      switch (frame.kind) {
-        case 'file':
-          await search(frame)
-          break
-        case 'denied':
-          this.#complain(`${this.#shownFile(frame)}: Permission denied (os error 13)`)
-          break
-        case 'gone':
-          this.#complain(`${this.#shownFile(frame)}: No such file or directory (os error 2)`)
-          break
-        case 'too-long':
-          throw beyondLimit(
-            `${this.#shownFile(frame)} is larger than ${LONGEST_FILE / 1024 / 1024} MiB and may hold matches`,
-          )
-        case 'end':
-          exit = frame.name
-      }
-    }
-    if (exit === '127' || exit === '126') throw new SearchRefusal(LACKING)
-  }
-
-  #shownFile(frame: Frame): string {
+  #shownFile(file: CandidateFile): string {
     const { operand } = this.#request
-    if (operand !== undefined && !frame.name.startsWith('./')) return operand
-    return Buffer.from(this.#spelled(frame.name.slice(2)), 'latin1').toString('utf8')
+    if (this.#named) return operand ?? ''
+    return Buffer.from(this.#spelled(file.name.slice(2)), 'latin1').toString('utf8')
   }
 }
 
-const LACKING =
-  'there is no ripgrep on this machine, and it lacks what a search without it needs: find, grep, xargs and cat'
-
 /** As scripts take them, bytes as latin1. */
-function namesOf(files: readonly FileEntry[]): string {
-  return files.map(({ path }) => `./${path}\0`).join('')
+function namesOf(files: readonly FileEntry[]): string[] {
+  return files.map(({ path }) => `./${path}`)
 }
 
 /** Of one spelling each: `1700000000.123`, or `2026-11-30 12:00:00.123 +0000`. */

@@ -29,3 +29,6 @@ export function beyondLimit(what: string): SearchRefusal {
     `${what}; narrow the search (path, include, a longer literal part of the pattern), or install ripgrep (rg) there`,
   )
 }
+
+export const LACKING =
+  'there is no ripgrep on this machine, and it lacks what a search without it needs: find, grep, xargs, cat and wc'

@@ -117,44 +117,59 @@ printf '\\000%send:\\000' "$1"
 `
 
 const CANDIDATES = `
-m=$1 e=$2 i=$3
-shift 3
+m=$1 e=$2 i=$3 h=$4
+shift 4
+n='
+'
 show() {
   if [ ! -e "$1" ] && [ ! -h "$1" ]; then printf '\\000%sgone:%s\\000' "$m" "$1"
   elif [ -r "$1" ]; then printf '\\000%sfile:%s\\000' "$m" "$1"; cat "$1"
   else printf '\\000%sdenied:%s\\000' "$m" "$1"
   fi 2>/dev/null
 }
-if [ -z "$e" ]; then
-  for f do show "$f"; done
-  exit 0
+each() { for f do show "$f"; done; }
+total() { set -- \${1##*"$n"}; t=$1; }
+together() {
+  w=$(wc -c "$@")
+  total "$w"
+  if [ "$t" -gt 16000000 ]; then each "$@"; return; fi
+  printf '\\000%ssizes:\\000%s' "$m" "$w"
+  printf '\\000%scontents:\\000' "$m"
+  cat "$@"
+  printf '\\000%safter:\\000%s' "$m" "$(wc -c "$@")"
+}
+if [ "$h" = each ]; then each "$@"; exit 0; fi
+unread() { for f do if [ ! -r "$f" ]; then show "$f"; fi; done; }
+if [ -z "$e" ]; then unread "$@"
+else
+  l=$(grep "-lsE$i" -e "$e" -- "$@")
+  if [ "$?" -gt 1 ]; then unread "$@"; fi
+  set -f
+  IFS=$n
+  set -- $l
+  unset IFS
 fi
-l=$(grep "-lsE$i" -e "$e" -- "$@")
-s=$?
-if [ -n "$l" ]; then
-  printf '%s\\n' "$l" | while IFS= read -r f; do show "$f"; done
-fi
-if [ "$s" -gt 1 ]; then
-  for f do if [ ! -r "$f" ]; then show "$f"; fi; done
-fi
+if [ "$#" -gt 1 ]; then together "$@" 2>/dev/null; else each "$@"; fi
 exit 0
 `
 
 /**
  * Show the files whose names come on standard input, each ended by a NUL byte: those with a line that $2,
  * an expression of grep -E, matches ($3: `i` for either case), and those in UTF-16; all when $2 is empty.
- * $1 marker, $4 folder that the names are relative to.
+ * $1 marker, $4 folder that the names are relative to, $5 `together`, or `each` for each on its own.
  *
- * Names with a line end must come with an empty $2. Frames: `file`, `denied`, `gone`, and at last `end`
- * with the exit code of xargs.
+ * A process for each file is what takes time: together, the sizes of some files, their contents in one,
+ * and the sizes again come instead, by which they are told apart if nothing changed meanwhile.
+ * Names with a line end must come with an empty $2 and `each`. Frames: `file`, `denied`, `gone`; `sizes`,
+ * `contents` and `after`; and at last `end` with the exit code of xargs.
  */
 export const CANDIDATE_FILES = `
-m=$1 e=$2 i=$3 r=$4
+m=$1 e=$2 i=$3 r=$4 h=$5
 LC_ALL=C
 export LC_ALL
 if ! cd "$r" 2>/dev/null; then exit 1; fi
 if [ -n "$e" ]; then e="$e|^$(printf '\\377\\376')|^$(printf '\\376\\377')"; fi
-xargs -0 /bin/sh -c ${quote(CANDIDATES)} presence "$m" "$e" "$i"
+xargs -0 -n 2000 /bin/sh -c ${quote(CANDIDATES)} presence "$m" "$e" "$i" "$h"
 printf '\\000%send:%s\\000' "$m" "$?"
 `
 
