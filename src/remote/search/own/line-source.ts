@@ -25,8 +25,7 @@ export function sourceOf(content: Buffer, rule: NulRule): LineSource {
   const utf16 = encodingOf(content)
   const marked = content.length >= 3 && content[0] === 0xef && content[1] === 0xbb && content[2] === 0xbf
   if (utf16 !== undefined) {
-    // A copy, since the decoder goes wrong where the bytes begin at an odd place in memory.
-    const text = new TextDecoder(utf16).decode(new Uint8Array(content))
+    const text = new TextDecoder(utf16).decode(content)
     return readSource(Buffer.from(text, 'utf8'), rule, false)
   }
   if (marked) return readSource(content.subarray(3), rule, false)

@@ -28,6 +28,8 @@ export interface SearchOutput {
   complain(text: string): void
 }
 
+/** Callers have limits of their own, mostly shorter ones. */
+const LONGEST_MS = 120_000
 const MIB = 1024 * 1024
 /** Of all files that are read here, in bytes. */
 const MOST_READ = 512 * MIB
@@ -42,10 +44,16 @@ export async function ownSearch(
   place: { readonly folder: RemotePath; readonly argv: readonly string[]; readonly signal: AbortSignal },
   output: SearchOutput,
 ): Promise<number> {
+  const late = AbortSignal.timeout(LONGEST_MS)
   try {
     const request = readRgArgv(place.argv)
-    return await new Search(machine, session, place.folder, request, place.signal, output).run()
+    const signal = AbortSignal.any([place.signal, late])
+    return await new Search(machine, session, place.folder, request, signal, output).run()
   } catch (error) {
+    if (late.aborted && !place.signal.aborted) {
+      output.complain(`${beyondLimit('the search took longer than two minutes').message}\n`)
+      return 2
+    }
     if (!(error instanceof SearchRefusal)) throw error
     output.complain(`${error.message}\n`)
     return 2
