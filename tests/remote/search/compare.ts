@@ -79,8 +79,8 @@ interface JsonRecord {
 
 /** Files that cannot match are not read by ours, so only what was found is summed up alike. */
 function totals({ data }: JsonRecord): unknown {
-  const { searches: _searches, bytes_searched: _read, ...found } = data['stats'] as Record<string, number>
-  return found
+  const stats = Object.entries(data['stats'] as Readonly<Record<string, unknown>>)
+  return Object.fromEntries(stats.filter(([key]) => key !== 'searches' && key !== 'bytes_searched'))
 }
 
 function withoutTimes(value: unknown): unknown {

@@ -9,7 +9,6 @@ import { PatternText } from './text.ts'
 
 interface Flags {
   readonly ignoreCase: boolean
-  readonly dotAll: boolean
   /** Greedy and lazy repetitions change places. */
   readonly swapGreed: boolean
 }
@@ -20,12 +19,12 @@ const MOST_REPEATS = 1000
 
 /** @throws SearchRefusal. */
 export function parsePattern(pattern: string, ignoreCase: boolean): PatternNode {
-  return new PatternParser(new PatternText(pattern)).parse({ ignoreCase, dotAll: false, swapGreed: false })
+  return new PatternParser(new PatternText(pattern)).parse({ ignoreCase, swapGreed: false })
 }
 
 class PatternParser {
   readonly #text: PatternText
-  #flags: Flags = { ignoreCase: false, dotAll: false, swapGreed: false }
+  #flags: Flags = { ignoreCase: false, swapGreed: false }
   #depth = 0
 
   constructor(text: PatternText) {
@@ -197,9 +196,9 @@ class PatternParser {
       }
       any = true
       if (flag === 'i') flags = { ...flags, ignoreCase: on }
-      else if (flag === 's') flags = { ...flags, dotAll: on }
       else if (flag === 'U') flags = { ...flags, swapGreed: on }
-      else if (!((flag === 'm' || flag === 'u') && on)) {
+      // Lines hold no line ends, so `s` changes nothing.
+      else if (!(flag === 's' || ((flag === 'm' || flag === 'u') && on))) {
         if (!'muxR'.includes(flag)) throw this.#invalid('unrecognized flag')
         throw notExact(`the flag ${on ? '' : '-'}${flag} in a pattern`, 'leave it out')
       }
