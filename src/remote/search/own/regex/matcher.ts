@@ -55,8 +55,8 @@ export class PatternMatcher {
         at += 1
       } else {
         const code = decode(bytes, at, end)
-        next = this.#next(state, code)
         at += lengthOf(code)
+        next = this.#next(state, code, code === INVALID ? sideBefore(bytes, start, at) : sideOf(code))
       }
       if (next === 'match') return true
       state = next
@@ -94,20 +94,22 @@ export class PatternMatcher {
   }
 
   #nextAscii(state: State, code: number): State | 'match' {
-    const next = this.#step(state, code)
+    const next = this.#step(state, code, sideOf(code))
     state.ascii[code] = next
     return next
   }
 
-  #next(state: State, code: number): State | 'match' {
-    const known = state.others.get(code)
+  /** @param passed - what is behind the character for what comes after it. */
+  #next(state: State, code: number, passed: Side): State | 'match' {
+    const key = code === INVALID ? INVALID - passed : code
+    const known = state.others.get(key)
     if (known !== undefined) return known
-    const next = this.#step(state, code)
-    state.others.set(code, next)
+    const next = this.#step(state, code, passed)
+    state.others.set(key, next)
     return next
   }
 
-  #step(state: State, code: number): State | 'match' {
+  #step(state: State, code: number, passed: Side): State | 'match' {
     const { characters, matched } = this.#closure([...state.steps, 0], state.before, sideOf(code))
     if (matched) return 'match'
     const next: number[] = []
@@ -116,7 +118,7 @@ export class PatternMatcher {
       if (step?.kind === 'character' && step.set.has(code)) next.push(at + 1)
     }
     next.sort((a, b) => a - b)
-    return this.#state(next, sideOf(code))
+    return this.#state(next, passed)
   }
 
   /** The characters that may come next from these steps, and whether a match ends here. */
@@ -204,7 +206,6 @@ export class PatternMatcher {
       if (code === undefined) return found
       threads = next
       at += lengthOf(code)
-      // A search that began within a character ends it here.
       before = code === INVALID ? sideBefore(bytes, start, at) : after
     }
   }
@@ -232,13 +233,12 @@ function sideOf(code: number): Side {
   return WORD_CHARACTERS.has(code) ? WORD : OTHER
 }
 
+/** Back to the last byte that may begin a character; what that is counts, even where broken bytes follow it. */
 function sideBefore(bytes: Buffer, start: number, at: number): Side {
   if (at === start) return NOTHING
-  for (let length = 1; length <= 4 && at - length >= start; length += 1) {
-    const code = decode(bytes, at - length, at)
-    if (code !== INVALID && lengthOf(code) === length) return sideOf(code)
-  }
-  return BROKEN
+  let from = at - 1
+  while (from > start && from > at - 4 && ((bytes[from] ?? 0) & 0xc0) === 0x80) from -= 1
+  return sideOf(decode(bytes, from, at))
 }
 
 /** The character at a place, or `INVALID` when its byte begins none. Strict: no surrogates, no long forms. */

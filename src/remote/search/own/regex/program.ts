@@ -68,8 +68,17 @@ function emitChoice(branches: readonly PatternNode[], steps: Step[]): void {
 function emitRepeat(node: Extract<PatternNode, { kind: 'repeat' }>, steps: Step[]): void {
   const { body, least, most, greedy } = node
   const endless = most === Infinity
+  if (endless && least === 0 && takesSomething(body)) {
+    const start = steps.length
+    const close = openFork(steps, greedy)
+    emit(body, steps)
+    steps.push({ kind: 'jump', to: start })
+    close(steps.length)
+    return
+  }
   // Without end: the last of those that must be there is the one that is taken again. What may be empty
-  // is entered only once from outside, `(x+)?`, so that its empty way keeps its place in the order.
+  // is entered only once from outside, `(x+)?`, so that its empty way keeps its place in the order. These
+  // are the very steps of Rust's library: others would prefer other ways where loops stand in loops.
   const required = endless && least > 0 ? least - 1 : least
   for (let count = 0; count < required; count += 1) emit(body, steps)
   if (endless) {
@@ -88,6 +97,23 @@ function emitRepeat(node: Extract<PatternNode, { kind: 'repeat' }>, steps: Step[
     emit(body, steps)
   }
   for (const close of closes) close(steps.length)
+}
+
+/** Whether each match of a node takes a character at least. */
+function takesSomething(node: PatternNode): boolean {
+  switch (node.kind) {
+    case 'literal':
+    case 'class':
+      return true
+    case 'sequence':
+      return node.parts.some(takesSomething)
+    case 'choice':
+      return node.branches.every(takesSomething)
+    case 'repeat':
+      return node.least > 0 && takesSomething(node.body)
+    default:
+      return false
+  }
 }
 
 /** A way around what follows. @returns to be told where the way leads. */
