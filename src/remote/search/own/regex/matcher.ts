@@ -236,9 +236,11 @@ function sideOf(code: number): Side {
 /** Back to the last byte that may begin a character; what that is counts, even where broken bytes follow it. */
 function sideBefore(bytes: Buffer, start: number, at: number): Side {
   if (at === start) return NOTHING
+  // A line's first broken bytes are looked at together with the line end before them.
+  const first = Math.max(start - 1, 0)
   let from = at - 1
-  while (from > start && from > at - 4 && ((bytes[from] ?? 0) & 0xc0) === 0x80) from -= 1
-  return sideOf(decode(bytes, from, at))
+  while (from > first && from > at - 4 && ((bytes[from] ?? 0) & 0xc0) === 0x80) from -= 1
+  return from < start ? OTHER : sideOf(decode(bytes, from, at))
 }
 
 /** The character at a place, or `INVALID` when its byte begins none. Strict: no surrogates, no long forms. */
