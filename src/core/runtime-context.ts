@@ -12,6 +12,12 @@ const CONFINEMENT = {
   none: 'not available: commands need danger-full-access or an approval',
 } as const
 
+const SEARCH = {
+  rg: 'ripgrep',
+  own: "Presence's own, which answers as ripgrep does or says why it cannot",
+  none: 'none, use commands',
+} as const
+
 const LINK: Readonly<Record<string, string>> = {
   connecting: 'connecting',
   asking: 'waiting for an answer of the user',
@@ -50,7 +56,7 @@ function facts(presence: Presence, name: string): string {
   }
   const { shell } = session
   if (shell === undefined) return 'Link: connected. This account runs no commands; files can be used.'
-  const search = shell.programs.rg === undefined ? 'none, use grep and find in commands' : 'ripgrep'
+  const search = SEARCH[session.searchEngine]
   const confinement = confinementOf(shell, presence.machines.get(name)?.unconfined === true)
   return `Link: connected. Search engine: ${search}. Confinement of commands: ${CONFINEMENT[confinement]}.`
 }

@@ -105,7 +105,7 @@ function machineView(presence: Presence, known: KnownMachine): MachineView {
           os: session.shell?.os ?? 'unknown',
           home: session.shell?.home ?? '/',
           confinement: confinementOf(session.shell, known.unconfined),
-          search: session.shell?.programs.rg === undefined ? 'none' : 'rg',
+          search: session.searchEngine,
           sftp: session.sftpAvailable,
           exec: session.shell !== undefined,
           warnings: [...session.link.facts.warnings, ...session.capabilities.warnings],

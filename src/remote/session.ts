@@ -85,6 +85,14 @@ export class MachineSession {
     return this.#usable.kind === 'shell' ? this.#usable.shell : undefined
   }
 
+  /** What searches there: the machine's ripgrep, our own engine with its basic programs, or nothing. */
+  get searchEngine(): 'rg' | 'own' | 'none' {
+    const { shell } = this
+    if (shell === undefined) return 'none'
+    if (shell.programs.rg !== undefined) return 'rg'
+    return shell.find === 'none' ? 'none' : 'own'
+  }
+
   /** @throws ChannelError `no-exec` when commands cannot be used. */
   requireShell(): Shell {
     if (this.#usable.kind === 'shell') return this.#usable.shell

@@ -119,6 +119,7 @@ export class RemoteFileSystem {
           targetKey: FsTargetKey(placeKey({ machine: place.machine, path: entry.path })),
           displayPath: join(target.displayPath, entry.name),
         },
+        ...(entry.version === undefined ? {} : { version: FsVersion(entry.version) }),
         ...(entry.type === 'file' ? { size: entry.size } : {}),
       }))
     })

@@ -1,4 +1,4 @@
-/** The host's `rg` command line for the machine's own ripgrep: same options, the machine's operands. */
+/** The host's `rg` command line for the machine's search: same options, the machine's operands. */
 import { basename, isAbsolute } from 'node:path'
 import { joinRemote, type RemotePath } from '../base/remote-path.ts'
 import type { Presence } from '../core/presence.ts'
@@ -11,21 +11,13 @@ export function isSearch(argv: readonly string[]): boolean {
   return isAbsolute(program) && /^(.*-)?rg(\.exe)?$/.test(basename(program)) && first === '--no-config'
 }
 
-/** @throws StartError when the machine has no ripgrep, or an operand is on another machine. */
+/** @throws StartError when an operand is on another machine. */
 export function translateSearch(
   presence: Presence,
   session: MachineSession,
   folder: RemotePath,
   argv: readonly string[],
 ): string[] {
-  if (session.requireShell().programs.rg === undefined) {
-    throw new StartError(
-      'grep and glob need ripgrep (rg), which is not installed there or not on the PATH of commands. ' +
-        'Install it there, or search with the bash tool (grep -rn, find)',
-      'no-program',
-      session.machine,
-    )
-  }
   const separator = argv.indexOf('--')
   const options = separator < 0 ? argv.slice(1) : argv.slice(1, separator)
   const operands = separator < 0 ? [] : argv.slice(separator + 1)

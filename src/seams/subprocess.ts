@@ -14,6 +14,7 @@ import { sharePresence, type Presence } from '../core/presence.ts'
 import type { Place } from '../places/place.ts'
 import { StartError } from '../remote/process/errors.ts'
 import { RemoteProcess } from '../remote/process/remote-process.ts'
+import { SearchProcess } from '../remote/search/search-process.ts'
 import { confinedPlace } from './confined-argv.ts'
 import { terminalTypeOf } from './facts.ts'
 import { localOnlyAnswer, localOnlyRefusal } from './local-only.ts'
@@ -21,6 +22,7 @@ import { RemoteHandle } from './remote-handle.ts'
 import { RemoteTerminal } from '../remote/process/terminal.ts'
 import { RemoteTerminalHandle } from './remote-terminal-handle.ts'
 import { prepareArgv, remoteEnvironment, requestOf } from './remote-request.ts'
+import { isSearch, translateSearch } from './search-argv.ts'
 import { answeredProcess, failedProcess } from './stand-in-process.ts'
 import { toldFailure } from './told-failure.ts'
 import { worldOfFolder } from './world.ts'
@@ -32,7 +34,7 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
   // No `#private` members in services: the host hands them out behind a proxy. And names that no base
   // class will have for itself, in any version.
   private readonly presence: Presence
-  private readonly presenceProcesses = new Set<RemoteProcess>()
+  private readonly presenceProcesses = new Set<RemoteProcess | SearchProcess>()
   private readonly presenceTerminals = new Set<RemoteTerminal>()
 
   constructor(ctx: Context) {
@@ -68,15 +70,7 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
     if (answer !== undefined) return new RemoteHandle(answeredProcess(answer, spec.stdio.stderr), spec)
     const refusal = localOnlyRefusal(spec, place.machine)
     if (refusal !== undefined) return new RemoteHandle(failedProcess(refusal), spec)
-    const { presence } = this
-    const process = new RemoteProcess(
-      presence.machine(place.machine),
-      requestOf(spec, place),
-      async (session, request) => ({
-        ...request,
-        argv: await prepareArgv(presence, session, request.folder, spec.argv, 'command'),
-      }),
-    )
+    const process = isSearch(spec.argv) ? this.presenceSearch(spec, place) : this.presenceCommand(spec, place)
     this.presenceProcesses.add(process)
     const handle = new RemoteHandle(process, spec)
     const forget = (): void => void this.presenceProcesses.delete(process)
@@ -107,6 +101,27 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
     const forget = (): void => void this.presenceTerminals.delete(terminal)
     terminal.done.then(forget, forget)
     return new RemoteTerminalHandle(terminal)
+  }
+
+  private presenceCommand(spec: SubprocessSpawnSpec, place: Place): RemoteProcess {
+    const { presence } = this
+    return new RemoteProcess(
+      presence.machine(place.machine),
+      requestOf(spec, place),
+      async (session, request) => ({
+        ...request,
+        argv: await prepareArgv(presence, session, request.folder, spec.argv, 'command'),
+      }),
+    )
+  }
+
+  private presenceSearch(spec: SubprocessSpawnSpec, place: Place): SearchProcess {
+    const { presence } = this
+    return new SearchProcess(presence.machine(place.machine), {
+      folder: place.path,
+      graceMs: spec.graceMs,
+      argv: (session) => translateSearch(presence, session, place.path, spec.argv),
+    })
   }
 
   /** The machine and folder a request is for. A confined command carries its machine with it. */

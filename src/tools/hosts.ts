@@ -8,6 +8,8 @@ import { confinementOf } from '../remote/confine.ts'
 import { shownName, textBlock } from './bounded.ts'
 import type { ToolDeps } from './deps.ts'
 
+const SEARCH = { rg: 'ripgrep', own: "Presence's own engine (no ripgrep there)", none: 'none' } as const
+
 const CONNECT_MS = 60_000
 
 export function hostsTool({ presence }: ToolDeps): ToolDefinition {
@@ -85,7 +87,7 @@ function facts(presence: Presence, known: KnownMachine): string {
   const confinement = confinementOf(shell, known.unconfined)
   return [
     `${shell.os}, account ${shell.user}, home ${shell.home}`,
-    `files (SFTP): ${files}; search: ${shell.programs.rg === undefined ? 'no ripgrep' : 'ripgrep'}; git: ${shell.programs.git === undefined ? 'no' : 'yes'}`,
+    `files (SFTP): ${files}; search: ${SEARCH[session.searchEngine]}; git: ${shell.programs.git === undefined ? 'no' : 'yes'}`,
     `confinement of commands: ${confinement}`,
     ...warnings,
   ].join('\n')

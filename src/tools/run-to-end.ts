@@ -1,6 +1,12 @@
 /** Waiting for a command of a tool: the caller's signal and a time limit end it. What it prints is read elsewhere. */
 import { CancelledError } from '../base/failure.ts'
-import type { RemoteProcess } from '../remote/process/remote-process.ts'
+import type { ExitFacts } from '../ssh/channel/exec.ts'
+
+/** What there must be of a command or search to wait for it. */
+export interface Endable {
+  readonly done: Promise<ExitFacts>
+  terminate(): void
+}
 
 export interface Ended {
   readonly exitCode: number | null
@@ -11,7 +17,7 @@ export interface Ended {
 
 /** @throws what the process throws; CancelledError once the caller's abort has ended it. */
 export async function runToEnd(
-  process: RemoteProcess,
+  process: Endable,
   limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<Ended> {
   let timedOut = false

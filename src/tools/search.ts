@@ -1,11 +1,11 @@
 /** `presence_search`: files on a machine by what is in them and by their names. */
 import type { Readable } from 'node:stream'
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
-import { startCommand } from '../core/commands.ts'
 import { inHostTerms } from '../host/errors.ts'
 import { parentOf } from '../base/remote-path.ts'
 import { PlaceError } from '../places/errors.ts'
 import { parseMatch, ripgrepArgv, type Match } from '../remote/search/ripgrep.ts'
+import { SearchProcess } from '../remote/search/search-process.ts'
 import { boundedLine, shownName, textBlock } from './bounded.ts'
 import { field } from './cards.ts'
 import type { ToolDeps } from './deps.ts'
@@ -40,6 +40,7 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
         additionalProperties: false,
         properties: {
           place: { type: 'string', required: true },
+          engine: { type: 'string', required: true },
           matches: {
             type: 'array',
             required: true,
@@ -64,7 +65,7 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
           ...value.matches.map(({ path, line, text }) => `${shownName(path)}:${line}: ${text}`),
         ]
         const parts = [
-          `${value.place} (by ripgrep)`,
+          `${value.place} (by ${value.engine})`,
           ...(shown.length === 0 ? ['no match'] : shown),
           ...(value.more ? [`(there are more than ${shown.length}; narrow the search or raise limit)`] : []),
           ...(value.note === '' ? [] : [value.note]),
@@ -104,12 +105,8 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
         }
         const limit = Math.min(Math.max(args.limit ?? DEFAULT_RESULTS, 1), MOST_RESULTS)
         const session = await presence.machine(machine).session(exec.signal)
-        if (session.requireShell().programs.rg === undefined) {
-          throw new ToolCallError(
-            'search needs ripgrep (rg), which is not installed there; use presence_exec with grep or find',
-            machine,
-          )
-        }
+        session.requireShell()
+        const ripgrep = session.searchEngine === 'rg'
         const stat = await presence.files(machine).stat({ path: place.path, shown: shownPlace(place) }, exec)
         if (stat === undefined)
           throw new PlaceError(`${place.path} does not exist there`, 'not-found', { machine })
@@ -123,13 +120,12 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
         }
         const operand = stat.type === 'directory' ? [] : ['--', place.path]
         const folder = stat.type === 'directory' ? place : { machine, path: parentOf(place.path) }
-        const process = startCommand(
-          presence,
-          folder,
-          { argv: [...ripgrepArgv(query), ...operand], env: {}, input: 'none', graceMs: 1000 },
-          // Reading is allowed in every mode, and the host's own search is confined by none.
-          { mode: 'danger-full-access', workspace: undefined },
-        )
+        // Reading is allowed in every mode, and the host's own search is confined by none.
+        const process = new SearchProcess(presence.machine(machine), {
+          folder: folder.path,
+          graceMs: 1000,
+          argv: () => [...ripgrepArgv(query), ...operand],
+        })
         const complaint = new HeadAndTail(COMPLAINT_BYTES)
         process.stderr.on('data', (chunk: Buffer) => complaint.push(chunk))
         const found = query.content === undefined ? namesIn : matchesIn
@@ -141,10 +137,11 @@ export function searchTool({ presence }: ToolDeps): ToolDefinition {
         // 0: found, 1: not found, 2: something could not be read, or ripgrep did not understand.
         const understood = names.length + matches.length > 0 || said.includes('(os error')
         if (!more && exitCode !== 0 && exitCode !== 1 && !(exitCode === 2 && understood)) {
-          throw new ToolCallError(`ripgrep failed: ${said}`, machine)
+          throw new ToolCallError(`${ripgrep ? 'ripgrep' : 'search'} failed: ${said}`, machine)
         }
         return {
           place: shownPlace(place),
+          engine: ripgrep ? 'ripgrep' : "Presence's own engine, there is no ripgrep",
           names,
           matches,
           more,

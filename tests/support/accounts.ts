@@ -14,6 +14,7 @@ export interface Account {
   readonly name: string
   readonly home: string
   readonly uid: number
+  readonly gid: number
   readonly shell: string
   /** Write a file of theirs, with its folders; `file` is relative to the home. */
   write(file: string, text: string, mode?: number): void
@@ -94,6 +95,7 @@ async function makeAccount(name: string, home: string, shell: string): Promise<A
     name,
     home,
     uid,
+    gid,
     shell,
     write: (file, text, mode = 0o644) => {
       const path = join(home, file)

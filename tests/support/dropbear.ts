@@ -13,12 +13,14 @@ import { run, startChild } from '../../scripts/project/children.ts'
 import { freePort, sshIdentification } from '../../scripts/project/port.ts'
 import { findProgram } from '../../scripts/project/programs.ts'
 import { makeAccounts, type Account } from './accounts.ts'
+import type { Login } from './host.ts'
 import { poolFor, settingsFor } from './rig.ts'
 import type { Visit } from './login-shells.ts'
 
 export interface Dropbear {
   readonly account: Account
   readonly port: number
+  readonly login: Login
   /** A new connection. */
   visit(): Visit
   stop(): Promise<void>
@@ -54,6 +56,7 @@ export async function startDropbear(): Promise<Dropbear> {
   return {
     account,
     port,
+    login: { ...login, identityFile },
     visit: () => {
       const pool = poolFor(() => settingsFor({ ...login, identityFile } as DemoMachine))
       const machine = new Machine(pool.connection('demo'))

@@ -7,6 +7,7 @@
  *   With `at: 'sftp-request'`, `request` counts them over one SFTP session, the first being 1 (the question
  *   for the version is none). It holds until it is set to undefined.
  * - `judge = (request) => …`: any status instead of an answer, an answer that comes late, or none at all.
+ * - `offers` and `alter`: which of OpenSSH's extensions it has, and what it makes of a request before it obeys.
  * - `ident`, `greeting` and `banner`: what it calls itself, and what it says before that and before authentication.
  *
  * Connect to it as to any rig machine: it is one.
@@ -19,7 +20,7 @@ import { Command } from '../../scripts/machine/embedded/command.ts'
 import { OpenHandles } from '../../scripts/machine/embedded/sftp/handles.ts'
 import { EXTENSIONS } from '../../scripts/machine/embedded/sftp/extensions.ts'
 import { answer } from '../../scripts/machine/embedded/sftp/requests.ts'
-import { statusPacket, type Status } from '../../scripts/machine/embedded/sftp/status.ts'
+import { STATUS, statusPacket, type Status } from '../../scripts/machine/embedded/sftp/status.ts'
 import {
   Fields,
   packet,
@@ -67,6 +68,10 @@ export type Verdict =
 export interface FakeServer extends DemoMachine {
   breaking: Break | undefined
   judge: (request: SftpRequest) => Verdict
+  /** Whether it has an extension of this name; asked when SFTP starts and when one is used. */
+  offers: (extension: string) => boolean
+  /** A request as the server understands it. */
+  alter: (request: Buffer) => Buffer
   /** What follows `SSH-2.0-` in its identification. */
   ident: string
   greeting: string
@@ -128,23 +133,35 @@ export async function startFakeServer(): Promise<FakeServer> {
     session.on('subsystem', (accept) => serveFiles(accept(), broke))
   }
 
+  /** An extension that it does not have. */
+  const isMissing = (request: Buffer): boolean => {
+    const fields = new Fields(request)
+    if (fields.byte() !== TYPE.extended) return false
+    fields.uint32()
+    return !fake.offers(fields.text())
+  }
+
   const serveFiles = (channel: ServerChannel, broke: (at: Place, request?: number) => boolean): void => {
     const session = { home: layout.home, openSshClient: false, handles: new OpenHandles() }
     const splitter = new PacketSplitter()
     let count = 0
     let last = Promise.resolve()
-    const respond = async (request: Buffer): Promise<void> => {
+    const respond = async (asked: Buffer): Promise<void> => {
+      const request = fake.alter(asked)
       const fields = new Fields(request)
       const type = fields.byte()
       if (type === TYPE.init) {
         if (broke('sftp-version')) return
-        const announced = [...EXTENSIONS].flatMap(([name, { version }]) => [string(name), string(version)])
+        const announced = [...EXTENSIONS]
+          .filter(([name]) => fake.offers(name))
+          .flatMap(([name, { version }]) => [string(name), string(version)])
         channel.write(packet(TYPE.version, uint32(3), ...announced))
         return
       }
       count += 1
       if (broke('sftp-request', count)) return
-      const verdict = fake.judge({ name: nameOf(type), index: count })
+      const judged = fake.judge({ name: nameOf(type), index: count })
+      const verdict = isMissing(request) ? { status: STATUS.unsupported } : judged
       if (verdict === 'never') return
       if (verdict === 'answer') channel.write(await answer(session, type, fields))
       else if ('bytes' in verdict) channel.write(verdict.bytes)
@@ -183,6 +200,8 @@ export async function startFakeServer(): Promise<FakeServer> {
     home: layout.home,
     breaking: undefined,
     judge: () => 'answer',
+    offers: () => true,
+    alter: (request) => request,
     ident: 'PresenceFake',
     greeting: '',
     banner: '',

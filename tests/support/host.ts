@@ -100,7 +100,10 @@ async function installTools(home: DshHome, profile: string): Promise<void> {
 
 let turns = 1
 
-export function entryOf(machine: DemoMachine): object {
+/** Where a machine is and how to log in there. */
+export type Login = Pick<DemoMachine, 'host' | 'port' | 'user' | 'identityFile' | 'knownHostsFile'>
+
+export function entryOf(machine: Login): object {
   const { host, port, user, identityFile, knownHostsFile } = machine
   return { host, port, user, identityFile, knownHostsFile }
 }

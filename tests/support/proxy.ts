@@ -7,7 +7,7 @@
  * - `delayMs`: every piece arrives so much later, in order. Settable at any time.
  * - `preamble`: text that new connections hear before anything of the server's.
  * - `cutNext({ way, after, by })`: the next connection, and only that one, is cut, frozen or ended when so
- *   many bytes have passed in one direction.
+ *   many bytes have passed in one direction; `cutNow(…)`: those that are open, after so many bytes more.
  * - `passed`: bytes so far, to know where there is something to cut.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
@@ -39,6 +39,8 @@ export interface Proxy {
   halfClose(): void
   /** What happens to the next connection that is made. */
   cutNext(cut: Cut): void
+  /** What happens to the connections that are open: `after` counts from now. Undefined: nothing. */
+  cutNow(cut: Cut | undefined): void
   /** Bytes passed on so far, over all connections. */
   readonly passed: Readonly<Record<Way, number>>
   /** Connections that were made so far. */
@@ -218,6 +220,12 @@ export async function startProxy(target: { readonly host: string; readonly port:
     },
     cutNext: (cut) => {
       next = cut
+    },
+    cutNow: (cut) => {
+      for (const pair of pairs) {
+        const passedBefore = pair.lanes.find((lane) => lane.way === cut?.way)?.passed ?? 0
+        pair.cut = cut === undefined ? undefined : { ...cut, after: passedBefore + cut.after }
+      }
     },
     close: () =>
       new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { Context, Service } from '@deepseek-ai/cordis'
 import type { FileSystem } from '@deepseek-ai/dsh-fs'
 import type { SandboxExecutionPolicy, SandboxMode } from '@deepseek-ai/dsh-sandbox'
 import type PresenceFileSystem from '../../src/seams/fs.ts'
-import { entryOf } from './host.ts'
+import { entryOf, type Login } from './host.ts'
 import { startRig, type Rig } from './rig.ts'
 
 export interface SeamRig extends Rig {
@@ -33,34 +33,60 @@ class FixedPolicy extends Service {
   }
 }
 
+/** The provider with the machines that it knows. */
+export interface Provider extends Pick<SeamRig, 'ctx' | 'fs' | 'local' | 'policy'> {
+  /** The local spelling of a machine's path. */
+  mountOf(machine: string, path: string): string
+  stop(): Promise<void>
+}
+
 export async function startSeams(): Promise<SeamRig> {
   const rig = await startRig()
+  const provider = await startProvider({ demo: rig.server })
+  return {
+    ...rig,
+    ...provider,
+    mount: (path) => provider.mountOf('demo', path),
+    stop: async () => {
+      await provider.stop()
+      await rig.stop()
+    },
+  }
+}
+
+/**
+ * @param machines - the servers that the provider knows, by the names that it knows them by.
+ * @param diffLimit - texts of so many bytes are not given back for a comparison.
+ */
+export async function startProvider(
+  machines: Readonly<Record<string, Login>>,
+  diffLimit = 1024 * 1024,
+): Promise<Provider> {
   const folder = realpathSync(mkdtempSync('/var/tmp/presence-seams-'))
   const local = join(folder, 'local')
   const home = join(folder, 'dsh')
   mkdirSync(local)
   mkdirSync(join(home, 'presence'), { recursive: true })
-  writeFileSync(join(home, 'presence/machines.yml'), JSON.stringify({ demo: entryOf(rig.server) }))
+  const entries = Object.entries(machines).map(([name, server]) => [name, entryOf(server)])
+  writeFileSync(join(home, 'presence/machines.yml'), JSON.stringify(Object.fromEntries(entries)))
   process.env['DSH_HOME'] = home
   const { default: Provider } = await import('../../src/seams/fs.ts')
   const ctx = new Context()
   const rows = ctx as unknown as { plugin(row: unknown, config: unknown): { dispose(): Promise<void> } }
   const policy = { mode: 'danger-full-access' as SandboxMode, workspaceRoot: local }
   rows.plugin(FixedPolicy, policy)
-  const fiber = rows.plugin(Provider, { cwd: local, diffBasisMaxBytes: 1024 * 1024 })
+  const fiber = rows.plugin(Provider, { cwd: local, diffBasisMaxBytes: diffLimit })
   const fs = await new Promise<FileSystem & PresenceFileSystem>((resolve) => {
     ctx.inject(['fs'], (scope) => resolve(scope.get('fs') as FileSystem & PresenceFileSystem))
   })
   return {
-    ...rig,
     ctx,
     fs,
     local,
     policy,
-    mount: (path) => join(home, 'presence/mounts/demo', path),
+    mountOf: (machine, path) => join(home, 'presence/mounts', machine, path),
     stop: async () => {
       await fiber.dispose()
-      await rig.stop()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -8,11 +8,25 @@ import type { SftpChannel } from '../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../ssh/errors.ts'
 import type { MachineSession } from '../session.ts'
 import { FileError, isAbsent } from './errors.ts'
-import { typeOf } from './stat.ts'
+import { behindLinks, whyLinkLeadsNowhere } from './broken-link.ts'
+import { typeOf, type FileType } from './stat.ts'
+
+/** What the machine says of one path. */
+interface Look {
+  readonly path: RemotePath
+  readonly real: RemotePath | undefined
+  /** Through links; undefined when nothing is there. */
+  readonly type: FileType | undefined
+  /** Nothing may be known of it: a folder above may not be searched. */
+  readonly denied: SftpStatusError | undefined
+  /** Something is there by this name, perhaps a link to nothing. */
+  readonly entry: FileType | undefined
+}
 
 /**
  * @param shown - the path as messages show it.
- * @throws FileError `not-found` when an ancestor is a file; SftpStatusError; LinkLostError.
+ * @throws FileError `not-found` when an ancestor is a file, or a link leads to itself; SftpStatusError, among
+ * others `permission-denied` when a folder above may not be searched; LinkLostError.
  */
 export async function canonicalPath(
   session: MachineSession,
@@ -21,70 +35,62 @@ export async function canonicalPath(
   signal?: AbortSignal,
 ): Promise<RemotePath> {
   const sftp = await session.sftp(signal)
+  const cannot = (why: string): FileError =>
+    new FileError(`cannot resolve "${shown}": ${why}`, 'not-found', { machine: session.machine })
   // Servers differ in whether realpath accepts a missing last segment: only an existing one is believed.
-  const [real, exists] = await Promise.all([
-    realOrAbsent(sftp, path, signal),
-    existsThere(sftp, path, signal),
-  ])
-  if (real !== undefined && exists) return real
-  const ancestors: RemotePath[] = []
-  for (let at = path; at !== '/'; at = parentOf(at)) ancestors.push(parentOf(at))
-  const found = await Promise.all(
-    ancestors.map(async (ancestor) => {
-      const [resolved, type] = await Promise.all([
-        realOrAbsent(sftp, ancestor, signal),
-        typeThere(sftp, ancestor, signal),
-      ])
-      return resolved === undefined || type === undefined ? undefined : { resolved, type }
-    }),
+  const itself = await lookAt(sftp, path, signal)
+  if (itself.real !== undefined && itself.type !== undefined) return itself.real
+  if (itself.type !== undefined && itself.entry === 'symlink') {
+    const real = await behindLinks(sftp, path, signal)
+    if (real !== undefined) return real
+  }
+  const above: RemotePath[] = []
+  for (let at = path; at !== '/'; at = parentOf(at)) above.push(parentOf(at))
+  const looks = [itself, ...(await Promise.all(above.map((ancestor) => lookAt(sftp, ancestor, signal))))]
+  const depth = looks.findIndex(
+    (look) => look.denied !== undefined || (look.real !== undefined && look.type !== undefined),
   )
-  const depth = found.findIndex((ancestor) => ancestor !== undefined)
-  const deepest = found[depth]
+  const deepest = looks[depth]
   if (deepest === undefined) return path
-  if (deepest.type !== 'directory') {
-    throw new FileError(`cannot resolve "${shown}": a parent path segment is not a directory`, 'not-found', {
-      machine: session.machine,
-    })
+  if (deepest.denied !== undefined) throw deepest.denied
+  if (deepest.type !== 'directory') throw cannot('a parent path segment is not a directory')
+  const first = looks[depth - 1]
+  if (first?.entry === 'symlink') {
+    switch (await whyLinkLeadsNowhere(sftp, first.path, signal)) {
+      case 'below-a-file':
+        throw cannot('a parent path segment is not a directory')
+      case 'loop':
+        throw cannot('too many symbolic links, or one that leads to itself')
+      case 'absent':
+    }
   }
-  const missing = [path, ...ancestors.slice(0, depth)].map(nameOf).toReversed()
-  return missing.reduce(childOf, deepest.resolved)
+  const missing = looks
+    .slice(0, depth)
+    .map((look) => nameOf(look.path))
+    .toReversed()
+  return missing.reduce(childOf, deepest.real ?? deepest.path)
 }
 
-async function realOrAbsent(
-  sftp: SftpChannel,
-  path: RemotePath,
-  signal: AbortSignal | undefined,
-): Promise<RemotePath | undefined> {
+async function lookAt(sftp: SftpChannel, path: RemotePath, signal: AbortSignal | undefined): Promise<Look> {
+  const [real, found, entry] = await Promise.all([
+    orStatus(sftp.realpath(path, signal)),
+    orStatus(sftp.stat(path, signal)),
+    orStatus(sftp.lstat(path, signal)),
+  ])
+  return {
+    path,
+    real: typeof real === 'string' ? (real as RemotePath) : undefined,
+    type: found instanceof SftpStatusError ? undefined : typeOf(found.mode),
+    denied: found instanceof SftpStatusError && !isAbsent(found) ? found : undefined,
+    entry: entry instanceof SftpStatusError ? undefined : typeOf(entry.mode),
+  }
+}
+
+async function orStatus<T>(request: Promise<T>): Promise<T | SftpStatusError> {
   try {
-    return (await sftp.realpath(path, signal)) as RemotePath
+    return await request
   } catch (error) {
-    if (isAbsent(error) || isDenied(error)) return undefined
+    if (error instanceof SftpStatusError) return error
     throw error
   }
-}
-
-async function existsThere(
-  sftp: SftpChannel,
-  path: RemotePath,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  return (await typeThere(sftp, path, signal)) !== undefined
-}
-
-async function typeThere(
-  sftp: SftpChannel,
-  path: RemotePath,
-  signal: AbortSignal | undefined,
-): Promise<ReturnType<typeof typeOf> | undefined> {
-  try {
-    return typeOf((await sftp.stat(path, signal)).mode)
-  } catch (error) {
-    if (isAbsent(error) || isDenied(error)) return undefined
-    throw error
-  }
-}
-
-/** A folder that may not be searched hides what is below it; the operation itself will say so. */
-function isDenied(error: unknown): boolean {
-  return error instanceof SftpStatusError && error.status === 'permission-denied'
 }

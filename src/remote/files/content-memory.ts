@@ -3,6 +3,7 @@
  * writes of one second apart. A guard that finds the token unchanged then compares the content too.
  */
 import { createHash } from 'node:crypto'
+import { isExact } from './versions.ts'
 
 /** Enough for every file a few sessions have open; a forgotten one falls back to its token. */
 const REMEMBERED = 4096
@@ -10,20 +11,26 @@ const REMEMBERED = 4096
 export class ContentMemory {
   readonly #hashes = new Map<string, string>()
 
-  /** Whether a guard on this token needs the content: exact tokens speak for themselves. */
-  covers(version: string): boolean {
-    return !version.startsWith('x')
+  /** Whether a guard on this token of this file needs the content: exact tokens speak for themselves. */
+  covers(key: string, version: string): boolean {
+    return this.#hashes.has(`${key}\0${version}`)
   }
 
   /** `key` is the file's identity, `version` the token under which `content` was read. */
   remember(key: string, version: string, content: Uint8Array): void {
-    if (!this.covers(version)) return
-    const entry = `${key}\0${version}`
-    this.#hashes.delete(entry)
-    this.#hashes.set(entry, hashOf(content))
-    if (this.#hashes.size > REMEMBERED) {
-      const oldest = this.#hashes.keys().next()
-      if (oldest.done !== true) this.#hashes.delete(oldest.value)
+    if (!isExact(version)) this.#keep(key, version, hashOf(content))
+  }
+
+  /**
+   * For content that comes in pieces: give it each, and call `done` behind the last.
+   * @returns undefined when nothing needs to be remembered.
+   */
+  watch(key: string, version: string): { piece(bytes: Uint8Array): void; done(): void } | undefined {
+    if (isExact(version)) return undefined
+    const hash = createHash('sha256')
+    return {
+      piece: (bytes) => void hash.update(bytes),
+      done: () => this.#keep(key, version, hash.digest('base64')),
     }
   }
 
@@ -31,6 +38,15 @@ export class ContentMemory {
   agrees(key: string, version: string, content: Uint8Array): boolean {
     const seen = this.#hashes.get(`${key}\0${version}`)
     return seen === undefined || seen === hashOf(content)
+  }
+
+  #keep(key: string, version: string, hash: string): void {
+    const entry = `${key}\0${version}`
+    this.#hashes.delete(entry)
+    this.#hashes.set(entry, hash)
+    if (this.#hashes.size <= REMEMBERED) return
+    const oldest = this.#hashes.keys().next()
+    if (oldest.done !== true) this.#hashes.delete(oldest.value)
   }
 }
 

@@ -3,17 +3,22 @@
  * plain entries, and no single entry that can fail the whole.
  */
 import { childOf, type RemotePath } from '../../base/remote-path.ts'
-import type { SftpChannel, SftpEntry, SftpHandle } from '../../ssh/channel/sftp.ts'
+import type { FileAttributes, SftpChannel, SftpEntry, SftpHandle } from '../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../ssh/errors.ts'
 import type { MachineSession } from '../session.ts'
 import { FileError, asFileError } from './errors.ts'
 import { typeOf, type FileType } from './stat.ts'
+import { exactVersionsIn, plainVersion } from './versions.ts'
 import type { Shown } from './read.ts'
 
 /** READDIR requests in flight on one handle; servers answer about 100 names each. */
 const FIRST_IN_FLIGHT = 4
 const MOST_IN_FLIGHT = 64
-const LINKS_AT_ONCE = 256
+const LOOKED_AT_ONCE = 256
+/** A server that gives so many batches of nothing in a row, and no end, gives none ever. */
+const MOST_EMPTY = 1000
+/** What bytes that are not UTF-8 become; no other name is to be taken for such a one. */
+const UNREADABLE = '\ufffd'
 
 export interface ListedEntry {
   readonly name: string
@@ -23,6 +28,8 @@ export interface ListedEntry {
   readonly isLink: boolean
   /** Where the entry really is: the link's target, or the entry itself. */
   readonly path: RemotePath
+  /** As `stat` of the path has it; undefined when that is not known. */
+  readonly version: string | undefined
 }
 
 /** Direct children in the order of the host's own listings. @throws FileError. */
@@ -38,8 +45,17 @@ export async function listFolder(
     if (typeOf((await sftp.stat(folder.path, signal)).mode) !== 'directory') {
       throw new FileError(`${doing}: not a directory`, 'not-directory', { machine: session.machine })
     }
-    const entries = await readEntries(sftp, folder.path, signal)
-    const listed = await resolveEntries(sftp, folder.path, entries, signal)
+    const [entries, exact] = await Promise.all([
+      readEntries(sftp, folder.path, signal),
+      exactVersionsIn(session, folder.path, signal),
+    ])
+    // OpenSSH leaves out what it cannot look at: a folder that may not be searched would seem to be empty.
+    if (entries.length === 0) await sftp.stat(`${folder.path}/.`, signal)
+    const seen = await lookAtEntries(sftp, folder.path, entries, signal)
+    const listed = seen.map(({ plain, ...entry }) => ({
+      ...entry,
+      version: plain === undefined || exact === undefined ? plain : exact.get(entry.name),
+    }))
     return listed.toSorted((a, b) => a.name.localeCompare(b.name))
   } catch (error) {
     throw asFileError(error, doing)
@@ -65,59 +81,95 @@ async function readAllBatches(
   signal: AbortSignal | undefined,
 ): Promise<SftpEntry[]> {
   const entries: SftpEntry[] = []
+  let empty = 0
   for (let inFlight = FIRST_IN_FLIGHT; ; inFlight = Math.min(inFlight * 2, MOST_IN_FLIGHT)) {
     const batches = await Promise.all(Array.from({ length: inFlight }, () => sftp.readFolder(handle, signal)))
     let ended = false
     for (const batch of batches) {
       if (batch === undefined) ended = true
-      else entries.push(...batch)
+      else if (batch.length === 0) empty += 1
+      else {
+        empty = 0
+        // One by one: a batch may hold more names than a call may have arguments.
+        for (const entry of batch) entries.push(entry)
+      }
     }
     if (ended) return entries.filter((entry) => entry.name !== '.' && entry.name !== '..')
+    if (empty > MOST_EMPTY) {
+      throw new FileError('the server lists nothing without an end', 'io', { machine: sftp.machine })
+    }
   }
 }
 
-async function resolveEntries(
+/** An entry with its token by SFTP; undefined where nothing was found by its name. */
+type Seen = Omit<ListedEntry, 'version'> & { readonly plain: string | undefined }
+
+async function lookAtEntries(
   sftp: SftpChannel,
   folder: RemotePath,
   entries: readonly SftpEntry[],
   signal: AbortSignal | undefined,
-): Promise<ListedEntry[]> {
-  const listed: ListedEntry[] = []
-  const links: SftpEntry[] = []
+): Promise<Seen[]> {
+  const seen: Seen[] = []
+  const unclear: SftpEntry[] = []
   for (const entry of entries) {
-    const type = typeOf(entry.attributes.mode)
-    if (type === 'symlink') links.push(entry)
-    else {
-      const path = childOf(folder, entry.name)
-      listed.push({ name: entry.name, type, size: entry.attributes.size, isLink: false, path })
-    }
+    const { mode } = entry.attributes
+    if (mode === 0 || typeOf(mode) === 'symlink' || entry.name.includes(UNREADABLE)) unclear.push(entry)
+    else seen.push(seenAs(entry.name, childOf(folder, entry.name), entry.attributes, false))
   }
-  for (let at = 0; at < links.length; at += LINKS_AT_ONCE) {
-    const burst = links.slice(at, at + LINKS_AT_ONCE)
-    listed.push(...(await Promise.all(burst.map((link) => resolveLink(sftp, folder, link, signal)))))
+  for (let at = 0; at < unclear.length; at += LOOKED_AT_ONCE) {
+    const burst = unclear.slice(at, at + LOOKED_AT_ONCE)
+    seen.push(...(await Promise.all(burst.map((entry) => lookAt(sftp, folder, entry, signal)))))
   }
-  return listed
+  return withoutDecoys(seen)
 }
 
-async function resolveLink(
+function seenAs(name: string, path: RemotePath, attributes: FileAttributes, isLink: boolean): Seen {
+  const type = typeOf(attributes.mode)
+  return {
+    name,
+    type: type === 'symlink' ? 'other' : type,
+    size: attributes.size,
+    isLink,
+    path,
+    plain: plainVersion(attributes),
+  }
+}
+
+function nothing(name: string, path: RemotePath, isLink: boolean): Seen {
+  return { name, type: 'other', size: 0, isLink, path, plain: undefined }
+}
+
+/** Ask for what an entry leads to. What cannot be looked at is listed all the same. */
+async function lookAt(
   sftp: SftpChannel,
   folder: RemotePath,
-  link: SftpEntry,
+  { name, attributes }: SftpEntry,
   signal: AbortSignal | undefined,
-): Promise<ListedEntry> {
-  const path = childOf(folder, link.name)
+): Promise<Seen> {
+  const path = childOf(folder, name)
+  const isLink = typeOf(attributes.mode) === 'symlink'
   try {
-    const [attributes, target] = await Promise.all([sftp.stat(path, signal), sftp.realpath(path, signal)])
-    const type = typeOf(attributes.mode)
-    return {
-      name: link.name,
-      type: type === 'symlink' ? 'other' : type,
-      size: attributes.size,
-      isLink: true,
-      path: target as RemotePath,
-    }
+    const [found, target] = await Promise.all([sftp.stat(path, signal), sftp.realpath(path, signal)])
+    return seenAs(name, target as RemotePath, found, isLink)
   } catch (error) {
     if (!(error instanceof SftpStatusError)) throw error
-    return { name: link.name, type: 'other', size: 0, isLink: true, path }
+    return nothing(name, path, isLink)
   }
+}
+
+/**
+ * Of several entries that read alike, only one has that name: the others have bytes that are not UTF-8, and
+ * opening them would open the one.
+ */
+function withoutDecoys(entries: readonly Seen[]): Seen[] {
+  const names = new Set<string>()
+  return entries.map((entry) => {
+    if (!entry.name.includes(UNREADABLE)) return entry
+    if (!names.has(entry.name)) {
+      names.add(entry.name)
+      return entry
+    }
+    return nothing(entry.name, entry.path, entry.isLink)
+  })
 }

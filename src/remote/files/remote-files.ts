@@ -12,8 +12,9 @@ import { canonicalPath } from './canonical.ts'
 import { ContentMemory } from './content-memory.ts'
 import { FileError, asFileError } from './errors.ts'
 import { listFolder, type ListedEntry } from './list.ts'
+import { Leftovers } from './leftovers.ts'
 import { readAll, readChunks, readRange, requireRegular, type Shown } from './read.ts'
-import { AlreadyThereError, Leftovers, publish } from './save.ts'
+import { AlreadyThereError, publish } from './save.ts'
 import { statPath, type FileStat } from './stat.ts'
 import { VolumeError } from './volume.ts'
 import {
@@ -48,6 +49,7 @@ export interface CallOptions {
   readonly hurry?: Hurry | undefined
 }
 
+const DANGLING = ': it is a link to something that does not exist; write to that, or remove the link'
 const WHOLE_FILE = Number.MAX_SAFE_INTEGER
 /** A connection that broke later than that is not worth another wait of the same caller. */
 const RETRY_WITHIN_MS = 5000
@@ -67,11 +69,12 @@ export class RemoteFiles {
     path: RemotePath,
     options: CallOptions & { readonly shown?: string } = {},
   ): Promise<RemotePath> {
-    const session = await this.#session(options)
     const shown = options.shown ?? path
-    return canonicalPath(session, path, shown, options.signal).catch((error: unknown) => {
-      throw asFileError(error, `cannot resolve "${shown}"`)
-    })
+    return this.#reading(options, (session) => canonicalPath(session, path, shown, options.signal)).catch(
+      (error: unknown) => {
+        throw asFileError(error, `cannot resolve "${shown}"`)
+      },
+    )
   }
 
   /** @returns undefined when nothing is there. */
@@ -79,10 +82,12 @@ export class RemoteFiles {
     file: Shown,
     options: CallOptions & { readonly follow?: boolean } = {},
   ): Promise<FileStat | undefined> {
-    const session = await this.#session(options)
-    return statPath(session, file.path, options.follow ?? true, options.signal).catch((error: unknown) => {
-      throw asFileError(error, `cannot stat "${file.shown}"`)
-    })
+    const { follow = true, signal } = options
+    return this.#reading(options, (session) => statPath(session, file.path, follow, signal)).catch(
+      (error: unknown) => {
+        throw asFileError(error, `cannot stat "${file.shown}"`)
+      },
+    )
   }
 
   async readText(file: Shown, options: CallOptions = {}): Promise<string> {
@@ -103,14 +108,21 @@ export class RemoteFiles {
     const session = await this.#session(options)
     const stat = await requireRegular(session, file, 'read', options.signal)
     const text = new TextStream(file.shown)
-    for await (const chunk of readChunks(session, file, stat.size, options.signal)) yield text.decode(chunk)
+    const memory = this.#memory.watch(file.path, stat.version)
+    for await (const chunk of readChunks(session, file, stat.size, options.signal)) {
+      memory?.piece(chunk)
+      yield text.decode(chunk)
+    }
+    memory?.done()
     yield text.decode(undefined)
   }
 
   async readBytes(file: Shown, maxBytes: number, options: CallOptions = {}): Promise<Buffer> {
     return this.#reading(options, async (session) => {
       const stat = await requireRegular(session, file, 'read', options.signal)
-      return readAll(session, file, stat.size, maxBytes, options.signal)
+      const bytes = await readAll(session, file, stat.size, maxBytes, options.signal)
+      this.#memory.remember(file.path, stat.version, bytes)
+      return bytes
     })
   }
 
@@ -147,13 +159,13 @@ export class RemoteFiles {
       if (guard.kind === 'version') this.#requireVersion(file, 'write', existing, guard.version, old)
       await publish(
         session,
-        { path: file.path, content: bytes, mode: existing?.mode, onlyIfAbsent: guard.kind === 'absent' },
+        { path: file.path, content: bytes, outfit: existing, onlyIfAbsent: guard.kind === 'absent' },
         this.#leftovers,
         signal,
       )
       return {
         created: existing === undefined,
-        version: await this.#versionAfter(session, file),
+        version: await this.#versionAfter(session, file, bytes),
         before: old === undefined || old.length >= diffLimit ? null : asDiffBasis(old),
         after: withUnixLineEnds(content),
       }
@@ -182,11 +194,11 @@ export class RemoteFiles {
       const content = Buffer.from(withLineEnds(after, lineEndOf(text)), 'utf8')
       await publish(
         session,
-        { path: file.path, content, mode: existing.mode, onlyIfAbsent: false },
+        { path: file.path, content, outfit: existing, onlyIfAbsent: false },
         this.#leftovers,
         signal,
       )
-      return { created: false, version: await this.#versionAfter(session, file), before, after }
+      return { created: false, version: await this.#versionAfter(session, file, content), before, after }
     })
   }
 
@@ -227,8 +239,9 @@ export class RemoteFiles {
     const doing = `cannot ${verb} "${file.shown}"`
     const session = this.#machine.current
     if (error instanceof AlreadyThereError) {
+      if (error.type === 'file') return alreadyThere(file)
       const dangling = session !== undefined && (await leadsNowhere(session, file.path))
-      return dangling ? danglingLink(doing) : alreadyThere(file)
+      return new FileError(`${doing}: not a regular file${dangling ? DANGLING : ''}`, 'not-regular')
     }
     if (error instanceof VolumeError) {
       return new FileError(`${doing}: ${error.message}`, 'io', { machine: this.#machine.name, cause: error })
@@ -254,13 +267,17 @@ export class RemoteFiles {
   ): Promise<Buffer | undefined> {
     if (existing === undefined) return undefined
     const forDiff = newBytes < diffLimit && existing.size < diffLimit
-    const forGuard = guard.kind === 'version' && this.#memory.covers(guard.version)
+    const forGuard =
+      guard.kind === 'version' &&
+      guard.version === existing.version &&
+      this.#memory.covers(file.path, guard.version)
     if (!forDiff && !forGuard) return undefined
     try {
       return await readAll(session, file, existing.size, WHOLE_FILE, signal)
     } catch (error) {
-      // A file that may be replaced but not read is still replaced; only the diff is missing then.
-      if (asFileError(error, '') instanceof FileError && !forGuard) return undefined
+      // A file that may be replaced but not read is still replaced; only the diff is missing then, and the
+      // guard has the token alone, as it would have had for a reader who could not read.
+      if (asFileError(error, '') instanceof FileError) return undefined
       throw error
     }
   }
@@ -280,9 +297,11 @@ export class RemoteFiles {
   }
 
   /** After the commit point: a failure to look at the result does not undo the success. */
-  async #versionAfter(session: MachineSession, file: Shown): Promise<string> {
+  async #versionAfter(session: MachineSession, file: Shown, content: Buffer): Promise<string> {
     try {
-      return (await statPath(session, file.path, true))?.version ?? `missing:${file.path}`
+      const version = (await statPath(session, file.path, true))?.version ?? `missing:${file.path}`
+      this.#memory.remember(file.path, version, content)
+      return version
     } catch (error) {
       if (!(error instanceof PresenceError)) throw error
       return `unseen:${file.path}:${performance.now()}`
@@ -303,13 +322,6 @@ async function leadsNowhere(session: MachineSession, path: RemotePath): Promise<
     if (error instanceof PresenceError) return false
     throw error
   }
-}
-
-function danglingLink(doing: string): FileError {
-  return new FileError(
-    `${doing}: it is a link to something that does not exist; write to that, or remove the link`,
-    'exists',
-  )
 }
 
 function alreadyThere(file: Shown): FileError {

@@ -1,17 +1,9 @@
-/**
- * Metadata of a path, with a version token that changes whenever the file does.
- *
- * SFTP version 3 knows times in whole seconds and no inode, so where the machine runs commands the
- * helper shell's `stat` is asked in the same flight for device, inode and nanoseconds. Without it the
- * token is made of what SFTP knows, and `ContentMemory` covers what that cannot see.
- */
-import { quote } from '../../base/shell-word.ts'
+/** Metadata of a path. Its version token is asked for in the same flight. */
 import type { RemotePath } from '../../base/remote-path.ts'
-import { PresenceError } from '../../base/failure.ts'
 import type { FileAttributes } from '../../ssh/channel/sftp.ts'
-import { ChannelError } from '../../ssh/errors.ts'
 import type { MachineSession } from '../session.ts'
 import { isAbsent } from './errors.ts'
+import { exactVersion, plainVersion } from './versions.ts'
 
 export type FileType = 'file' | 'directory' | 'symlink' | 'other'
 
@@ -22,7 +14,7 @@ export interface FileStat {
   readonly mode: number
   readonly uid: number
   readonly gid: number
-  /** Compares for equality only. Exact ones begin with `x`, those of SFTP alone with `s`. */
+  /** See `versions.ts`; compares for equality only. */
   readonly version: string
 }
 
@@ -66,39 +58,5 @@ export async function statPath(
     uid: attributes.uid,
     gid: attributes.gid,
     version: version ?? plainVersion(attributes),
-  }
-}
-
-function plainVersion(attributes: FileAttributes): string {
-  const { size, mtime, mode, uid, gid } = attributes
-  return `s:${size}:${mtime}:${mode.toString(8)}:${uid}:${gid}`
-}
-
-/** The helper's token, or undefined where the machine has no helper or no telling `stat`. */
-async function exactVersion(
-  session: MachineSession,
-  path: RemotePath,
-  follow: boolean,
-  signal: AbortSignal | undefined,
-): Promise<string | undefined> {
-  const flavour = session.shell?.stat
-  if (flavour !== 'gnu' && flavour !== 'bsd') return undefined
-  const word = quote(path)
-  const format = flavour === 'gnu' ? `-c '%d:%i:%s:%.9Y:%.9Z:%f'` : `-f '%d:%i:%z:%Fm:%Fc:%Xp'`
-  const there = follow ? `[ -e ${word} ]` : `[ -e ${word} ] || [ -h ${word} ]`
-  try {
-    const helper = await session.helper(signal)
-    const answer = await helper.run(
-      `{ ${there}; } && stat ${follow ? '-L ' : ''}${format} -- ${word}`,
-      signal,
-    )
-    const token = answer.output.toString('latin1').trim()
-    return answer.status === 0 && token !== '' ? `x:${token}` : undefined
-  } catch (error) {
-    // No channel for a helper (MaxSessions 1): SFTP's own token has to do. A dead link fails the SFTP half too.
-    if (error instanceof ChannelError || (error instanceof PresenceError && error.family === 'transport')) {
-      return undefined
-    }
-    throw error
   }
 }

@@ -22,7 +22,7 @@ export interface ProcessRequest {
   readonly folder: RemotePath
   readonly env: Readonly<Record<string, string>>
   /** `none`: /dev/null, with the channel's input as lifeline; otherwise the command reads the channel. */
-  readonly input: 'none' | 'pipe' | { readonly data: string }
+  readonly input: 'none' | 'pipe' | { readonly data: string | Buffer }
   /** Milliseconds between TERM and KILL, and for output that a surviving child holds open. */
   readonly graceMs: number
 }

@@ -24,7 +24,7 @@ const STATUS: Readonly<Record<number, SftpStatus>> = {
 }
 
 export interface FileAttributes {
-  /** Type bits and permission bits. */
+  /** Type bits and permission bits; 0 when the server told none, as it may. */
   readonly mode: number
   readonly uid: number
   readonly gid: number
@@ -92,6 +92,10 @@ export class SftpChannel {
 
   get usable(): boolean {
     return !this.#frozen && !this.#closed && !this.#owner.dead.aborted
+  }
+
+  get machine(): string {
+    return this.#owner.machine
   }
 
   /** Requests without an answer yet. */
@@ -273,10 +277,17 @@ export class SftpChannel {
       return await race(
         () =>
           new Promise<T>((resolve, reject) => {
-            start((error, value) => {
-              if (error === undefined || error === null) resolve(value)
-              else reject(this.#asError(operation, effect, error))
-            })
+            const fail = (error: Error): void => reject(this.#asError(operation, effect, error))
+            try {
+              start((error, value) => {
+                if (error === undefined || error === null) resolve(value)
+                else fail(error)
+              })
+            } catch (error) {
+              // An extension that the server has not announced is refused before anything is sent.
+              if (!(error instanceof Error)) throw error
+              fail(error)
+            }
           }),
         [
           ...callerLeaves(signal, `${operation} on ${machine}`),
@@ -332,8 +343,10 @@ export class SftpChannel {
   }
 }
 
-function attributesOf(stats: Stats | FileEntryWithStats['attrs']): FileAttributes {
-  return { mode: stats.mode, uid: stats.uid, gid: stats.gid, size: stats.size, mtime: stats.mtime }
+/** Every field is optional in version 3. */
+function attributesOf(stats: Partial<Stats> | FileEntryWithStats['attrs']): FileAttributes {
+  const { mode = 0, uid = 0, gid = 0, size = 0, mtime = 0 } = stats as Partial<Stats>
+  return { mode, uid, gid, size, mtime }
 }
 
 function asHandle(handle: Buffer): SftpHandle {
