@@ -20,7 +20,7 @@ export async function roundTripsOf(
   const home = parseRemotePath(shell?.home ?? '/')
   return {
     sftpStat: sftp === undefined ? null : await median(REQUESTS, () => sftp.stat('/', signal)),
-    shellQuestion: helper === undefined ? null : await median(REQUESTS, () => helper.run(':', signal)),
+    shellQuestion: helper === undefined ? null : await median(REQUESTS, () => helper.run(':', { signal })),
     command: shell === undefined ? null : await median(COMMANDS, () => command(machine, home)),
   }
 }

@@ -15,7 +15,12 @@ export interface CurrentSession {
   readonly phase: 'step' | 'tool'
   /** The texts among the tool call's arguments; empty in a step. */
   readonly named: readonly string[]
+  /** The tool does nothing with a file but change it. */
+  readonly changes?: boolean
 }
+
+/** As the host names them; a tool that is not here is only served less ahead. */
+const CHANGING_TOOLS = new Set(['write', 'edit', 'presence_write', 'presence_edit'])
 
 interface AgentLike {
   readonly session: { readonly header: { readonly cwd?: string } }
@@ -52,6 +57,7 @@ interface HostEvents {
 
 interface ToolExecutionLike {
   readonly agent?: AgentLike
+  readonly name?: string
   readonly arguments?: unknown
 }
 
@@ -67,7 +73,8 @@ export function followSessions(ctx: Context): void {
     flow.enterWith({ cwd: agent.session.header.cwd, phase: 'step', named: [] })
   const enterTool = (execution: ToolExecutionLike, next: () => unknown): unknown => {
     const { cwd } = execution.agent?.session.header ?? {}
-    flow.enterWith({ cwd, phase: 'tool', named: textsOf(execution.arguments) })
+    const changes = execution.name !== undefined && CHANGING_TOOLS.has(execution.name)
+    flow.enterWith({ cwd, phase: 'tool', named: textsOf(execution.arguments), changes })
     return next()
   }
   events.on('agent/status', enterStep)

@@ -7,6 +7,7 @@ import { PresenceError } from '../base/failure.ts'
 import type { Place } from '../places/place.ts'
 import { bwrapArgv, confinementOf, waysOut, type ConfinePolicy } from '../remote/confine.ts'
 import { inForegroundGroup } from '../remote/shell/job-control.ts'
+import type { Fence } from '../remote/files/change.ts'
 import { FileError } from '../remote/files/errors.ts'
 import type { MachineSession } from '../remote/session.ts'
 import type { Presence } from './presence.ts'
@@ -17,6 +18,9 @@ export interface SessionPolicy {
   readonly workspace: Place | undefined
 }
 
+/** The folders that a session works in stay where they are; so long is it believed. */
+const ROOTS_SETTLED_MS = 60_000
+
 /** The machine cannot confine a command, so it was not run. */
 export class UnconfinedError extends PresenceError {
   constructor(machine: string) {
@@ -25,30 +29,31 @@ export class UnconfinedError extends PresenceError {
 }
 
 /**
- * The path that a change may use now: resolved anew, so that a link swapped since is seen.
- * @throws FileError `sandbox-denied`.
+ * Where a session may change files of a machine, for the change itself to ask: only that knows where the path
+ * leads at that moment.
+ * @returns undefined for everywhere. @throws FileError `sandbox-denied`.
  */
-export async function fencedPath(
+export async function fenceOf(
   presence: Presence,
   place: Place,
   shown: string,
   policy: SessionPolicy,
   signal: AbortSignal | undefined,
-): Promise<RemotePath> {
+): Promise<Fence | undefined> {
   const denied = (): FileError =>
     new FileError(`cannot write "${shown}": file access denied under ${policy.mode} mode`, 'sandbox-denied', {
       machine: place.machine,
     })
   switch (policy.mode) {
     case 'danger-full-access':
-      return place.path
+      return undefined
     case 'read-only':
       throw denied()
     case 'workspace-write': {
-      const path = await presence.files(place.machine).canonical(place.path, { signal, shown })
       const roots = await writableRoots(presence, place.machine, policy.workspace, signal)
-      if (roots.some((root) => containsPath(root, path))) return path
-      throw denied()
+      return (path) => {
+        if (!roots.some((root) => containsPath(root, path))) throw denied()
+      }
     }
   }
 }
@@ -64,7 +69,7 @@ async function writableRoots(
   const session = await presence.machine(machine).session(signal)
   const temporary = [...new Set(['/tmp', session.shell?.tmp ?? '/tmp'])].map(parseRemotePath)
   const roots = [...(workspace?.machine === machine ? [workspace.path] : []), ...temporary]
-  return Promise.all(roots.map((root) => files.canonical(root, { signal })))
+  return Promise.all(roots.map((root) => files.settled(root, ROOTS_SETTLED_MS, { signal })))
 }
 
 /**

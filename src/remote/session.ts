@@ -2,6 +2,7 @@
  * One connection to one machine together with what was learnt over it: capabilities and the helper
  * shell live exactly as long as the link they were probed on.
  */
+import { Emitter } from '../base/emitter.ts'
 import { messageOf } from '../base/failure.ts'
 import { SharedAttempt } from '../base/shared-attempt.ts'
 import type { SftpChannel } from '../ssh/channel/sftp.ts'
@@ -18,6 +19,7 @@ import {
 } from './capabilities.ts'
 import { hasNoLogin } from './refused-login.ts'
 import { compareRoots } from './roots.ts'
+import { FILE_FUNCTIONS } from './shell/file-functions.ts'
 import { HelperShell } from './shell/helper-shell.ts'
 
 export class MachineSession {
@@ -25,9 +27,13 @@ export class MachineSession {
   readonly capabilities: Capabilities
   /** Run a command line through the login shell, wherever there is room for it. */
   readonly exec: Exec
+  /** A command or a terminal of ours begins or has ended: it may change anything. */
+  readonly commands = new Emitter<void>()
   readonly #usable: ShellAnswer
   readonly #openingHelper: SharedAttempt<HelperShell>
   #helper: HelperShell | undefined
+  /** Whether the machine's programs do all that publishing needs; a fact of the machine. */
+  #able: Promise<boolean> | undefined
 
   /** Probe a fresh link; SFTP is opened beside the probe, since both will be wanted. */
   static async begin(
@@ -65,7 +71,9 @@ export class MachineSession {
     // A path must not mean one file to a tool that reads and another one to a command.
     this.#usable = roots.kind === 'different' ? { kind: 'none', reason: apart(roots) } : commands
     this.#openingHelper = new SharedAttempt(`starting a helper shell on ${link.machine}`, async (signal) => {
-      const helper = await HelperShell.open(this.exec, this.requireShell().loginShell, signal)
+      const { loginShell, stat } = this.requireShell()
+      const functions = stat === 'gnu' ? FILE_FUNCTIONS : ''
+      const helper = await HelperShell.open(this.exec, loginShell, functions, signal)
       this.#helper = helper
       return helper
     })
@@ -93,14 +101,40 @@ export class MachineSession {
     return shell.find === 'none' ? 'none' : 'own'
   }
 
+  /** The helper shell has the functions of `file-functions.ts`. */
+  get hasFileFunctions(): boolean {
+    return this.shell?.stat === 'gnu'
+  }
+
   /** @throws ChannelError `no-exec` when commands cannot be used. */
   requireShell(): Shell {
     if (this.#usable.kind === 'shell') return this.#usable.shell
     throw new ChannelError(this.#usable.reason, 'no-exec', { machine: this.machine })
   }
 
+  /** About how long an answer takes, in milliseconds; infinite as long as nothing was asked of its SFTP. */
+  get roundTripMs(): number {
+    return this.link.roundTripMs
+  }
+
   sftp(signal?: AbortSignal): Promise<SftpChannel> {
     return this.link.sftp(signal)
+  }
+
+  /**
+   * The helper where it has the functions for files, and everything that they rely on.
+   * @returns undefined otherwise.
+   */
+  async fileHelper(): Promise<HelperShell | undefined> {
+    if (!this.hasFileFunctions) return undefined
+    const helper = await this.helper()
+    this.#able ??= helper.run('able').then(({ output }) => output.toString('latin1') === 'dd place ')
+    // Asked anew when there was no answer.
+    const able = await this.#able.catch((error: unknown) => {
+      this.#able = undefined
+      throw error
+    })
+    return able ? helper : undefined
   }
 
   async helper(signal?: AbortSignal): Promise<HelperShell> {

@@ -18,11 +18,12 @@ import {
 import { PresenceError } from '../base/failure.ts'
 import { currentSession } from '../core/current-session.ts'
 import type { Presence } from '../core/presence.ts'
-import { fencedPath, type SessionPolicy } from '../core/sandbox-policy.ts'
+import { fenceOf, type SessionPolicy } from '../core/sandbox-policy.ts'
 import { inHostTerms, toFsError } from '../host/errors.ts'
 import { placeKey, type Place } from '../places/place.ts'
 import type { Shown } from '../remote/files/read.ts'
-import type { CallOptions, RemoteFiles, WriteGuard } from '../remote/files/remote-files.ts'
+import type { WriteGuard } from '../remote/files/change.ts'
+import type { CallOptions, RemoteFiles } from '../remote/files/remote-files.ts'
 import { watchPath } from '../remote/files/watch.ts'
 
 /** What is known of a session's folder while its machine cannot be asked. */
@@ -134,13 +135,13 @@ export class RemoteFileSystem {
     signal: AbortSignal | undefined,
   ): Promise<FsWriteOutcome> {
     return inHostTerms(async () => {
-      const file = await this.#fenced(place, target, policy, signal)
+      const fence = await fenceOf(this.#presence, place, target.displayPath, policy, signal)
       const outcome = await this.#files(place).write(
-        file,
+        shownAs(place, target),
         content,
         guardOf(expected),
         this.#diffLimit,
-        signal,
+        { fence, ...options(signal) },
       )
       return {
         operation: outcome.created ? 'create' : 'update',
@@ -160,10 +161,14 @@ export class RemoteFileSystem {
     signal: AbortSignal | undefined,
   ): Promise<FsEditOutcome> {
     return inHostTerms(async () => {
-      const file = await this.#fenced(place, target, policy, signal)
+      const fence = await fenceOf(this.#presence, place, target.displayPath, policy, signal)
       const { oldString, newString, replaceAll } = edit
       const asked = { oldString, newString, matches: replaceAll ? ('any' as const) : 1 }
-      const outcome = await this.#files(place).edit(file, asked, expected?.version, signal)
+      const outcome = await this.#files(place).edit(shownAs(place, target), asked, expected?.version, {
+        fence,
+        caller: currentSession(),
+        signal,
+      })
       return { version: FsVersion(outcome.version), before: outcome.before ?? '', after: outcome.after }
     })
   }
@@ -204,21 +209,12 @@ export class RemoteFileSystem {
     const own = cwd === undefined ? null : this.#presence.mounts.parse(cwd)
     return own !== null && own.machine === place.machine && own.path === place.path
   }
-
-  async #fenced(
-    place: Place,
-    target: FsTarget,
-    policy: SessionPolicy,
-    signal: AbortSignal | undefined,
-  ): Promise<Shown> {
-    const path = await fencedPath(this.#presence, place, target.displayPath, policy, signal)
-    return { path, shown: target.displayPath }
-  }
 }
 
 /** Background looks at a machine that just failed must not each wait for it again. */
 function options(signal: AbortSignal | undefined): CallOptions {
-  return { signal, hurry: currentSession()?.phase === 'step' ? 'when-due' : 'now' }
+  const caller = currentSession()
+  return { signal, caller, hurry: caller?.phase === 'step' ? 'when-due' : 'now' }
 }
 
 function shownAs(place: Place, target: FsTarget): Shown {

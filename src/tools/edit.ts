@@ -1,6 +1,7 @@
 /** `presence_edit`: replace an exact text in a file on a machine, the number of matches verified. */
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
-import { fencedPath } from '../core/sandbox-policy.ts'
+import { currentSession } from '../core/current-session.ts'
+import { fenceOf } from '../core/sandbox-policy.ts'
 import { FileError } from '../remote/files/errors.ts'
 import { MatchCountError } from '../remote/files/text.ts'
 import { textBlock } from './bounded.ts'
@@ -59,13 +60,17 @@ export function editTool({ ctx, presence }: ToolDeps): ToolDefinition {
         const place = targetOf(presence, exec, args)
         const shown = shownPlace(place)
         const files = presence.files(place.machine)
-        const fenced = await fencedPath(presence, place, shown, policy, exec.signal)
-        const path = await files.canonical(fenced, { signal: exec.signal, shown })
+        const fence = await fenceOf(presence, place, shown, policy, exec.signal)
+        const path = await files.canonical(place.path, {
+          signal: exec.signal,
+          shown,
+          caller: currentSession(),
+        })
         const canonical = { machine: place.machine, path }
         const version = await editGuard(ctx, canonical, exec)
         const edit = { oldString: args.old_string, newString: args.new_string, matches }
         const outcome = await files
-          .edit({ path, shown }, edit, version, exec.signal)
+          .edit({ path, shown }, edit, version, { fence, caller: currentSession(), signal: exec.signal })
           .catch((error: unknown) => {
             throw error instanceof MatchCountError ? countAdvice(error, shown, matches) : error
           })

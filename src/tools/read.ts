@@ -1,5 +1,6 @@
 /** `presence_read`: lines of a text file on a machine; ranges are 1-based and closed. */
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
+import { currentSession } from '../core/current-session.ts'
 import { inHostTerms } from '../host/errors.ts'
 import { textBlock } from './bounded.ts'
 import { field } from './cards.ts'
@@ -74,12 +75,13 @@ export function readTool({ ctx, presence }: ToolDeps): ToolDefinition {
           throw new ToolCallError('start_line must be 1 or more, and end_line not less than start_line')
         }
         const files = presence.files(place.machine)
-        const path = await files.canonical(place.path, { signal: exec.signal })
+        const options = { signal: exec.signal, caller: currentSession() }
+        const path = await files.canonical(place.path, options)
         const file = { path, shown: shownPlace(place) }
-        const stat = await files.stat(file, { signal: exec.signal })
+        const stat = await files.stat(file, options)
         const window = new LineWindow(first, last, MOST_CHARACTERS)
         let open = true
-        for await (const chunk of files.streamText(file, { signal: exec.signal })) {
+        for await (const chunk of files.streamText(file, options)) {
           open = window.push(chunk)
           if (!open) break
         }

@@ -1,6 +1,7 @@
 /** `presence_write`: create a text file on a machine, or replace one that was read. */
 import { defineTool, type ToolDefinition } from '@deepseek-ai/dsh-tools'
-import { fencedPath } from '../core/sandbox-policy.ts'
+import { currentSession } from '../core/current-session.ts'
+import { fenceOf } from '../core/sandbox-policy.ts'
 import { textBlock } from './bounded.ts'
 import { DIFFS_SCHEMA, diffCard, diffsOf } from './cards.ts'
 import type { ToolDeps } from './deps.ts'
@@ -49,11 +50,19 @@ export function writeTool({ ctx, presence }: ToolDeps): ToolDefinition {
         const place = targetOf(presence, exec, args)
         const shown = shownPlace(place)
         const files = presence.files(place.machine)
-        const fenced = await fencedPath(presence, place, shown, policy, exec.signal)
-        const path = await files.canonical(fenced, { signal: exec.signal, shown })
+        const fence = await fenceOf(presence, place, shown, policy, exec.signal)
+        const path = await files.canonical(place.path, {
+          signal: exec.signal,
+          shown,
+          caller: currentSession(),
+        })
         const canonical = { machine: place.machine, path }
         const guard = await writeGuard(ctx, canonical, exec)
-        const outcome = await files.write({ path, shown }, args.content, guard, DIFF_LIMIT, exec.signal)
+        const outcome = await files.write({ path, shown }, args.content, guard, DIFF_LIMIT, {
+          fence,
+          caller: currentSession(),
+          signal: exec.signal,
+        })
         observed(ctx, canonical, outcome.version, exec)
         const { before, after, created } = outcome
         return { place: shown, created, diffs: diffsOf({ place: shown, before, after }) }

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { oneLine, quotingOf, startProbe, startScript } from '../../src/remote/shell/command-line.ts'
 import { markedLines } from '../../src/remote/shell/marked-answer.ts'
 import { MarkedStream } from '../../src/remote/shell/marked.ts'
-import { AWAIT_GROUP, END_GROUP, HELPER, LAUNCH, PROBE } from '../../src/remote/shell/scripts.ts'
+import { AWAIT_GROUP, END_GROUP, LAUNCH, PROBE, helperScript } from '../../src/remote/shell/scripts.ts'
 import { parseProbe } from '../../src/remote/capabilities.ts'
 
 const run = promisify(execFile)
@@ -202,12 +202,13 @@ describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
     })
 
     it('answers a helper one line at a time, with its status', async () => {
-      const started = start(shell, HELPER, ['MARK'])
+      const started = start(shell, helperScript(''), ['MARK', 'KEY'])
       const ask = (script: string): void => {
-        started.child.stdin?.write(`${oneLine(script)}; printf '<%s>' "$?"\n`)
+        started.child.stdin?.write(`\nKEY${oneLine(script)}; printf '<%s>' "$?"\n`)
       }
       ask(`printf '%s' 'a b'`)
       ask('cat; false')
+      started.child.stdin?.write(`content that nobody reads\nprintf no\n${'x'.repeat(100)}`)
       ask('x=1\nprintf "%s" "$x"\n[ -e /nothing ]')
       await until(() => (started.output().match(/>/g) ?? []).length === 3)
       started.child.stdin?.end()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Context, Service } from '@deepseek-ai/cordis'
 import type { FileSystem } from '@deepseek-ai/dsh-fs'
 import type { SandboxExecutionPolicy, SandboxMode } from '@deepseek-ai/dsh-sandbox'
+import type { Presence } from '../../src/core/presence.ts'
 import type PresenceFileSystem from '../../src/seams/fs.ts'
 import { entryOf, type Login } from './host.ts'
 import { startRig, type Rig } from './rig.ts'
@@ -35,6 +36,8 @@ class FixedPolicy extends Service {
 
 /** The provider with the machines that it knows. */
 export interface Provider extends Pick<SeamRig, 'ctx' | 'fs' | 'local' | 'policy'> {
+  /** From now on a machine counts as far away, and questions to its shell as worth it. */
+  takeForFar(machine: string): void
   /** The local spelling of a machine's path. */
   mountOf(machine: string, path: string): string
   stop(): Promise<void>
@@ -84,6 +87,11 @@ export async function startProvider(
     fs,
     local,
     policy,
+    takeForFar: (machine) => {
+      // The seam keeps what it works with to itself; that it is there is all that is relied on.
+      const { presence } = fs as unknown as { readonly presence: Presence }
+      presence.machine(machine).farFromMs = 0
+    },
     mountOf: (machine, path) => join(home, 'presence/mounts', machine, path),
     stop: async () => {
       await fiber.dispose()

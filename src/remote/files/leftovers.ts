@@ -25,17 +25,22 @@ export class Leftovers {
   }
 
   /**
-   * An old file is about to be moved aside to `path`. From now on the next connection puts it right.
-   * `settle` puts it right now: back home when nothing is there, otherwise away.
+   * Something is about to lie at `path` for a moment: a temporary file, or the old file of `home`. From now on the next connection puts it right.
+   * `settle` puts it right now: back home when nothing is there, otherwise away. `forget`: there is nothing.
    */
   expect(
     session: MachineSession,
     path: RemotePath,
     home: RemotePath | undefined,
-  ): { settle(): Promise<void> } {
+  ): { settle(): Promise<void>; forget(): void } {
     const leftover = { session, home }
     this.#left.set(path, leftover)
-    return { settle: () => this.#settle(session, path, leftover) }
+    return {
+      settle: () => this.#settle(session, path, leftover),
+      forget: () => {
+        if (this.#left.get(path) === leftover) this.#left.delete(path)
+      },
+    }
   }
 
   /** Put right what earlier connections had to leave behind; once a connection, and everybody waits for it. */

@@ -7,6 +7,8 @@ import { statPath, type FileStat } from './stat.ts'
 
 /** One request's worth; OpenSSH answers at most 255 KiB at once. */
 const CHUNK_BYTES = 128 * 1024
+/** For a reader who wants all of it, however large. */
+export const WHOLE_FILE = Number.MAX_SAFE_INTEGER
 /** Requests in flight: 1 MiB, half of the channel's window. */
 const IN_FLIGHT = 8
 

@@ -3,8 +3,7 @@
  * place in one step, so that every reader sees the old content or the new and never less. The rules are
  * in docs/decisions/saving.md.
  */
-import { randomBytes } from 'node:crypto'
-import { childOf, nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
+import { parentOf, type RemotePath } from '../../base/remote-path.ts'
 import { CancelledError } from '../../base/failure.ts'
 import type { SftpChannel } from '../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../ssh/errors.ts'
@@ -12,11 +11,8 @@ import type { MachineSession } from '../session.ts'
 import { FileError, isAbsent } from './errors.ts'
 import type { Leftovers } from './leftovers.ts'
 import { typeOf, type FileType } from './stat.ts'
-import { writeTemporary, type Outfit } from './temporary.ts'
+import { temporaryBeside, writeTemporary, type Outfit } from './temporary.ts'
 import { explainedByVolume } from './volume.ts'
-
-/** Longest name on common file systems, in bytes. */
-const LONGEST_NAME = 255
 
 export interface Publication {
   readonly path: RemotePath
@@ -54,7 +50,7 @@ export async function publish(
   } catch (error) {
     throw await explained(error)
   }
-  const temporary = childOf(parentOf(publication.path), temporaryName(nameOf(publication.path)))
+  const temporary = temporaryBeside(publication.path)
   try {
     await writeTemporary(sftp, temporary, publication.content, publication.outfit, signal)
     if (signal?.aborted === true) throw new CancelledError('write', signal.reason)
@@ -66,13 +62,6 @@ export async function publish(
   }
   // Published: whatever happens to the temporary name now, the write has succeeded.
   if (publication.onlyIfAbsent) await leftovers.remove(session, temporary)
-}
-
-function temporaryName(name: string): string {
-  const suffix = `.presence-${randomBytes(6).toString('hex')}`
-  let stem = name
-  while (Buffer.byteLength(`.${stem}${suffix}`) > LONGEST_NAME) stem = [...stem].slice(0, -1).join('')
-  return `.${stem}${suffix}`
 }
 
 /** The commit point. The caller's signal no longer counts: the outcome has to be known. */
@@ -126,7 +115,7 @@ async function replaceInSteps(
     if (!(error instanceof SftpStatusError)) throw error
     if ((await typeEvenOfLink(sftp, path)) === undefined) throw error
   }
-  const aside = childOf(parentOf(path), temporaryName(nameOf(path)))
+  const aside = temporaryBeside(path)
   const moved = leftovers.expect(session, aside, path)
   try {
     await sftp.rename(path, aside)

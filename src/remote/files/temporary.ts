@@ -2,13 +2,17 @@
  * Writing the temporary file of a save: its content, and what it takes over from the file that it is to
  * replace. Putting it in place is not done here.
  */
-import type { RemotePath } from '../../base/remote-path.ts'
+import { randomBytes } from 'node:crypto'
+import { childOf, nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
 import type { FileAttributes, SftpChannel, SftpHandle } from '../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../ssh/errors.ts'
 
 /** Bytes of one write request; servers accept at least 32 KiB, OpenSSH 255 KiB. */
 const CHUNK_BYTES = 32 * 1024
 const IN_FLIGHT = 32
+
+/** Longest name on common file systems, in bytes. */
+const LONGEST_NAME = 255
 
 /** For its owner only, as long as it is not known who else may read it. */
 const PRIVATE = 0o600
@@ -19,6 +23,14 @@ export interface Outfit {
   readonly mode: number
   readonly uid: number
   readonly gid: number
+}
+
+/** A name that nothing has, in the same folder, so that it can take the file's name in one step. */
+export function temporaryBeside(path: RemotePath): RemotePath {
+  const suffix = `.presence-${randomBytes(6).toString('hex')}`
+  let stem = nameOf(path)
+  while (Buffer.byteLength(`.${stem}${suffix}`) > LONGEST_NAME) stem = [...stem].slice(0, -1).join('')
+  return childOf(parentOf(path), `.${stem}${suffix}`)
 }
 
 /**

@@ -7,10 +7,9 @@
  */
 import { quote } from '../../base/shell-word.ts'
 import type { RemotePath } from '../../base/remote-path.ts'
-import { PresenceError } from '../../base/failure.ts'
 import type { FileAttributes } from '../../ssh/channel/sftp.ts'
-import { ChannelError } from '../../ssh/errors.ts'
 import type { MachineSession } from '../session.ts'
+import { answerOf } from './helper-answer.ts'
 
 /** Device, inode, size, times of content and of everything else, type and mode: what both `stat`s can tell. */
 const FORMATS = { gnu: `-c '%d:%i:%s:%.9Y:%.9Z:%f`, bsd: `-f '%d:%i:%z:%Fm:%Fc:%Xp` } as const
@@ -45,8 +44,8 @@ export async function exactVersion(
   const word = quote(path)
   const there = follow ? `[ -e ${word} ]` : `[ -e ${word} ] || [ -h ${word} ]`
   const script = `{ ${there}; } && stat ${follow ? '-L ' : ''}${format}' -- ${word}`
-  const answer = await ask(session, script, signal)
-  const token = answer?.toString('latin1').trim()
+  const answer = await answerOf(session, script, { signal })
+  const token = answer?.output.toString('latin1').trim()
   return token === undefined || token === '' ? undefined : `x:${token}`
 }
 
@@ -65,8 +64,8 @@ export async function exactVersionsIn(
   const name = session.shell?.stat === 'gnu' ? '%n' : '%N'
   const all = `set -- ./* ./.[!.]* ./..?* && [ $# -le ${MOST_LISTED} ]`
   const script = `(cd -- ${quote(folder)} && ${all} && stat -L ${format} ${name}' "$@")`
-  const answer = await ask(session, script, signal)
-  return answer === undefined ? undefined : parseListed(answer.toString('utf8'))
+  const answer = await answerOf(session, script, { signal })
+  return answer === undefined ? undefined : parseListed(answer.output.toString('utf8'))
 }
 
 /** Names may hold line ends, so a line that does not begin with a token belongs to the name before. */
@@ -98,21 +97,4 @@ function parseListed(text: string): Map<string, string> {
 function formatOf(session: MachineSession): string | undefined {
   const flavour = session.shell?.stat
   return flavour === 'gnu' || flavour === 'bsd' ? FORMATS[flavour] : undefined
-}
-
-/** What the helper shell prints, or undefined when there is none to be had. */
-async function ask(
-  session: MachineSession,
-  script: string,
-  signal: AbortSignal | undefined,
-): Promise<Buffer | undefined> {
-  try {
-    return (await (await session.helper(signal)).run(script, signal)).output
-  } catch (error) {
-    // No channel for a helper (MaxSessions 1): SFTP's own token has to do. A dead link fails the SFTP half too.
-    if (error instanceof ChannelError || (error instanceof PresenceError && error.family === 'transport')) {
-      return undefined
-    }
-    throw error
-  }
 }

@@ -70,7 +70,9 @@ export class RemoteTerminal {
     if (start.preamble !== '') {
       throw new StartError('the command is too long for a terminal', 'refused', session.machine)
     }
+    session.commands.emit()
     const channel = await session.exec(start.commandLine, { signal, terminal: prepared.size, lasting: true })
+    void channel.closed.then(() => session.commands.emit())
     const output = new PassThrough()
     const header = Promise.withResolvers<string>()
     const marked = new MarkedStream(

@@ -3,13 +3,14 @@
  * without a channel or the user's login scripts. Questions are answered one after the other, so
  * nothing that may block belongs here.
  */
+import { messageOf } from '../../base/failure.ts'
 import { race, callerLeaves } from '../../base/race.ts'
 import type { ExecChannel } from '../../ssh/channel/exec.ts'
 import type { Exec } from '../../ssh/connection/link.ts'
 import { LinkLostError } from '../../ssh/errors.ts'
 import { oneLine, startScript, type LoginShell } from './command-line.ts'
 import { MarkedStream, randomMark } from './marked.ts'
-import { HELPER } from './scripts.ts'
+import { helperScript } from './scripts.ts'
 
 const ANSWER_MS = 15_000
 
@@ -18,31 +19,48 @@ export interface HelperAnswer {
   readonly output: Buffer
 }
 
+export interface HelperQuestion {
+  readonly signal?: AbortSignal | undefined
+  /** What the script reads on descriptor 3. */
+  readonly content?: Buffer
+  /** It changes something: a lost answer then has an unknown outcome. */
+  readonly changes?: boolean
+}
+
 export class HelperShell {
   readonly #channel: ExecChannel
   readonly #machine: string
-  readonly #mark: string
+  readonly #end: Buffer
+  readonly #key: string
   readonly #waiting: ((answer: HelperAnswer) => void)[] = []
   readonly #gone = new AbortController()
   #buffered: Buffer = Buffer.alloc(0)
+  /** Bytes of it that are known to hold no end. */
+  #searched = 0
 
-  /** @throws ChannelError, LinkLostError. */
-  static async open(exec: Exec, loginShell: LoginShell, signal?: AbortSignal): Promise<HelperShell> {
-    const mark = randomMark()
-    const start = startScript(HELPER, [mark], loginShell)
+  /** @param functions - shell text with what the questions use. @throws ChannelError, LinkLostError. */
+  static async open(
+    exec: Exec,
+    loginShell: LoginShell,
+    functions: string,
+    signal?: AbortSignal,
+  ): Promise<HelperShell> {
+    const [mark, key] = [randomMark(), randomMark()]
+    const start = startScript(helperScript(functions), [mark, key], loginShell)
     let helper: HelperShell | undefined
     const yields = (): void => helper?.closeIfIdle()
     const channel = await exec(start.commandLine, { signal, lasting: true, yields })
     if (start.preamble !== '') channel.stdin.write(start.preamble)
-    helper = new HelperShell(channel, mark)
+    helper = new HelperShell(channel, mark, key)
     return helper
   }
 
-  private constructor(channel: ExecChannel, mark: string) {
+  private constructor(channel: ExecChannel, mark: string, key: string) {
     const { machine } = channel.owner
     this.#channel = channel
     this.#machine = machine
-    this.#mark = mark
+    this.#end = Buffer.from(`\u001e${mark}`)
+    this.#key = key
     const stream = new MarkedStream(
       mark,
       () => undefined,
@@ -59,18 +77,33 @@ export class HelperShell {
     return !this.#gone.signal.aborted
   }
 
-  /** Run a script that ends soon; its standard error is dropped, its standard input is empty. */
-  async run(script: string, signal?: AbortSignal): Promise<HelperAnswer> {
+  /**
+   * Run a script that ends soon; its standard error is dropped, its standard input is empty.
+   * @throws LinkLostError; CancelledError.
+   */
+  async run(
+    script: string,
+    { signal, content, changes = false }: HelperQuestion = {},
+  ): Promise<HelperAnswer> {
     let verdict: Promise<void> | undefined
+    const lost = (message: string, cause?: unknown): LinkLostError =>
+      new LinkLostError(message, { machine: this.#machine, outcomeUnknown: changes, cause })
     return race(
       () =>
         new Promise<HelperAnswer>((resolve) => {
           this.#waiting.push(resolve)
-          this.#channel.stdin.write(`${oneLine(script)}; printf '\\036%s%s\\036' "$m" "$?"\n`)
+          // An empty line first: what is left of an earlier content ends there.
+          const line = `\n${this.#key}${oneLine(script)}; printf '\\036%s%s\\036' "$m" "$?"\n`
+          this.#channel.stdin.write(
+            content === undefined ? line : Buffer.concat([Buffer.from(line), content]),
+          )
         }),
       [
         ...callerLeaves(signal, `a question to ${this.#machine}`),
-        { signal: this.#gone.signal, error: (reason) => reason as Error },
+        {
+          signal: this.#gone.signal,
+          error: (reason) => lost(`the helper shell ended during a question: ${messageOf(reason)}`, reason),
+        },
       ],
       {
         afterMs: ANSWER_MS,
@@ -78,7 +111,7 @@ export class HelperShell {
           // Later answers would be taken for earlier ones: this shell is of no more use.
           this.close()
           verdict = this.#channel.owner.suspect(ANSWER_MS)
-          return new LinkLostError(`no answer within ${ANSWER_MS / 1000} s`, { machine: this.#machine })
+          return lost(`no answer within ${ANSWER_MS / 1000} s`)
         },
       },
     ).catch(async (error: unknown) => {
@@ -99,14 +132,17 @@ export class HelperShell {
 
   #receive(chunk: Buffer): void {
     this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk])
-    const end = Buffer.from(`\u001e${this.#mark}`)
     for (;;) {
-      const at = this.#buffered.indexOf(end)
-      const stop = at < 0 ? -1 : this.#buffered.indexOf(0x1e, at + end.length)
-      if (stop < 0) return
-      const status = Number(this.#buffered.toString('latin1', at + end.length, stop))
+      const at = this.#buffered.indexOf(this.#end, this.#searched)
+      const stop = at < 0 ? -1 : this.#buffered.indexOf(0x1e, at + this.#end.length)
+      if (stop < 0) {
+        this.#searched = at < 0 ? Math.max(0, this.#buffered.length - this.#end.length) : at
+        return
+      }
+      const status = Number(this.#buffered.toString('latin1', at + this.#end.length, stop))
       const output = this.#buffered.subarray(0, at)
       this.#buffered = this.#buffered.subarray(stop + 1)
+      this.#searched = 0
       this.#waiting.shift()?.({ status, output })
     }
   }

@@ -162,13 +162,17 @@ while kill -s 0 -- "-$p" 2>/dev/null || kill -s 0 "-$p" 2>/dev/null; do sleep 0.
 `
 
 /**
- * A helper that evaluates one line after the other; every line ends by printing its own end mark.
- * $1 marker, printed first.
+ * A helper that evaluates the lines that begin with a key, and ignores all others: content that a question
+ * brings on descriptor 3 and does not take to its end is never taken for a question.
+ * $1 marker, printed first, $2 key. \`functions\` are at hand for the questions.
  */
-export const HELPER = `
-m=$1
+export const helperScript = (functions: string): string => `
+m=$1 k=$2
+${functions}
 printf '%s\\n' "$m"
-while IFS= read -r l; do eval "$l" </dev/null 2>/dev/null; done
+while IFS= read -r l; do
+  case $l in "$k"*) eval "\${l#"$k"}" 3<&0 </dev/null 2>/dev/null; cd / ;; esac
+done
 `
 
 /**

@@ -76,6 +76,7 @@ export class SftpChannel {
   #verdict: Promise<void> | undefined
   #closed = false
   #pending = 0
+  #fastestMs = Number.POSITIVE_INFINITY
 
   constructor(sftp: SFTPWrapper, owner: Owner, extensions: Extensions, way: SftpWay) {
     this.#sftp = sftp
@@ -101,6 +102,11 @@ export class SftpChannel {
   /** Requests without an answer yet. */
   get pending(): number {
     return this.#pending
+  }
+
+  /** The shortest that a request has taken, in milliseconds: what the line takes, and little more. */
+  get fastestMs(): number {
+    return this.#fastestMs
   }
 
   realpath(path: string, signal?: AbortSignal): Promise<string> {
@@ -273,6 +279,7 @@ export class SftpChannel {
     const { machine, requestMs: deadlineMs } = this.#owner
     if (!this.usable) throw new LinkLostError(`${operation}: the SFTP channel is closed`, { machine })
     this.#pending += 1
+    const began = performance.now()
     try {
       return await race(
         () =>
@@ -280,6 +287,7 @@ export class SftpChannel {
             const fail = (error: Error): void => reject(this.#asError(operation, effect, error))
             try {
               start((error, value) => {
+                this.#fastestMs = Math.min(this.#fastestMs, performance.now() - began)
                 if (error === undefined || error === null) resolve(value)
                 else fail(error)
               })

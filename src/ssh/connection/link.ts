@@ -136,6 +136,11 @@ export class Link {
     await this.#proving
   }
 
+  /** The shortest that a request for files has taken, in milliseconds; infinite before the first. */
+  get roundTripMs(): number {
+    return this.#sftp?.fastestMs ?? Number.POSITIVE_INFINITY
+  }
+
   /** Mark the connection as used, so that it is not closed as idle. */
   touch(): void {
     this.#lastUse = performance.now()

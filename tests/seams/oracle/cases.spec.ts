@@ -32,7 +32,11 @@ const SUBJECTS: Readonly<Record<string, Examined>> = {
     every: 1,
     start: () => openSshAsAccount([EXTERNAL], true),
   },
-  'OpenSSH with internal-sftp, root': { questions: ESSENTIAL, every: 1, start: () => openSshAsRoot() },
+  'OpenSSH with internal-sftp, root, taken for far away': {
+    questions: QUESTIONS,
+    every: 1,
+    start: async () => ({ ...(await openSshAsRoot()), far: true }),
+  },
   'OpenSSH, an account with SFTP only': {
     questions: ESSENTIAL,
     every: 1,
@@ -62,7 +66,7 @@ describe.each(Object.entries(SUBJECTS))('%s', (name, { questions, every, start }
   beforeAll(async () => {
     subject = await start()
     provider = await startProvider({ demo: subject.server }, DIFF_LIMIT)
-    twins = makeTwins(local, provider, 'demo', subject.account)
+    twins = makeTwins(local, provider, 'demo', subject)
   })
   afterAll(async () => {
     console.log(`${name}: ${asked} comparisons`)
@@ -83,8 +87,8 @@ describe.each(Object.entries(SUBJECTS))('%s', (name, { questions, every, start }
       fresh = !changes
       const { here, there } = twins
       const versions = subject.exact ? [new Versions(), new Versions()] : [undefined, undefined]
-      const wanted = await outcomeOf(here, versions[0], (world) => ask(world, kind.path))
-      const got = await outcomeOf(there, versions[1], (world) => ask(world, kind.path))
+      const wanted = await outcomeOf(here, versions[0], (world) => ask(world, kind.path), changes)
+      const got = await outcomeOf(there, versions[1], (world) => ask(world, kind.path), changes)
       const [local, remote] = [onDisk(here), onDisk(there)]
       asked += 1
       if (compared(wanted, got) === 'different') wrong.push({ title, wanted, got })

@@ -53,9 +53,10 @@ export async function outcomeOf(
   world: World,
   versions: Versions | undefined,
   call: (world: World) => Promise<unknown>,
+  changes = false,
 ): Promise<Outcome> {
   try {
-    const value = await world.as(() => call(world))
+    const value = await world.as(() => call(world), changes)
     return { value: neutral(world, versions, value ?? null) }
   } catch (error) {
     if (error instanceof FsError) {

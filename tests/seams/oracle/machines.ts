@@ -17,6 +17,8 @@ export interface Subject {
   readonly account: Account | undefined
   /** Whether version tokens tell as much as those of the local provider. */
   readonly exact: boolean
+  /** Taken for far away: what takes several requests is asked of its shell at once. */
+  readonly far: boolean
   stop(): Promise<void>
 }
 
@@ -28,6 +30,7 @@ export async function openSshAsRoot(options: Partial<OpenSshOptions> = {}): Prom
     server,
     account: undefined,
     exact: true,
+    far: false,
     stop: async () => {
       await server.stop()
       rmSync(folder, { recursive: true, force: true })
@@ -44,6 +47,7 @@ export async function openSshAsAccount(sshdConfig: readonly string[], exact: boo
     server,
     account: { uid, gid },
     exact,
+    far: false,
     stop: async () => {
       await server.stop()
       await remove()
@@ -54,7 +58,7 @@ export async function openSshAsAccount(sshdConfig: readonly string[], exact: boo
 /** dropbear, whose SFTP is OpenSSH's program. */
 export async function dropbear(): Promise<Subject> {
   const { account, login, stop } = await startDropbear()
-  return { server: login, account, exact: true, stop }
+  return { server: login, account, exact: true, far: false, stop }
 }
 
 export async function embedded(): Promise<Subject> {
@@ -64,6 +68,7 @@ export async function embedded(): Promise<Subject> {
     server,
     account: undefined,
     exact: true,
+    far: false,
     stop: async () => {
       await server.stop()
       rmSync(folder, { recursive: true, force: true })
@@ -81,6 +86,7 @@ export async function lesser(lessen: (fake: FakeServer) => void): Promise<Subjec
     server,
     account: undefined,
     exact: true,
+    far: false,
     stop: async () => {
       process.umask(umask)
       await server.stop()

@@ -9,6 +9,8 @@ import { LESS, dropbear, embedded, lesser, openSshAsAccount, type Subject } from
 import { walk } from './walk.ts'
 import { DIFF_LIMIT, makeTwins, startLocal } from './worlds.ts'
 
+const EXTERNAL = 'Subsystem sftp /usr/lib/openssh/sftp-server'
+
 const SEED = Number(process.env['PRESENCE_WALK_SEED'] ?? Math.floor(Math.random() * 2 ** 32))
 
 let local: FileSystem
@@ -23,8 +25,13 @@ afterEach(async () => {
 it.each([
   {
     name: 'OpenSSH with sftp-server',
-    steps: 10_000,
-    start: () => openSshAsAccount(['Subsystem sftp /usr/lib/openssh/sftp-server'], true),
+    steps: 7500,
+    start: () => openSshAsAccount([EXTERNAL], true),
+  },
+  {
+    name: 'OpenSSH with sftp-server, taken for far away',
+    steps: 2500,
+    start: async () => ({ ...(await openSshAsAccount([EXTERNAL], true)), far: true }),
   },
   {
     name: 'OpenSSH with SFTP only',
@@ -43,7 +50,7 @@ it.each([
   releases.push(() => subject.stop())
   const provider = await startProvider({ demo: subject.server }, DIFF_LIMIT)
   releases.push(() => provider.stop())
-  const twins = makeTwins(local, provider, 'demo', subject.account)
+  const twins = makeTwins(local, provider, 'demo', subject)
   releases.push(() => twins.remove())
   const report = await walk(twins, subject.exact, SEED, steps)
   const { failures, kinder, kinds } = report

@@ -157,9 +157,9 @@ export async function walk(twins: Twins, exact: boolean, seed: number, steps: nu
       const clocked = step.replaces !== undefined && hasOtherNames(join(here.disk, step.replaces))
       if (clocked) tick(here.disk)
       const known = versions.map((tokens) => tokens?.size ?? 0)
-      const wanted = await outcomeOf(here, versions[0], ask)
+      const wanted = await outcomeOf(here, versions[0], ask, step.replaces !== undefined)
       if (clocked) tick(here.disk)
-      const got = await outcomeOf(there, versions[1], ask)
+      const got = await outcomeOf(there, versions[1], ask, step.replaces !== undefined)
       if ('failed' in wanted) failures += 1
       const verdict = compared(wanted, got)
       if (verdict === 'kinder') {

@@ -8,7 +8,9 @@ import { dirname, join } from 'node:path'
 import { Context } from '@deepseek-ai/cordis'
 import type { FileSystem } from '@deepseek-ai/dsh-fs'
 import LocalFileSystem from '@deepseek-ai/dsh-fs-local'
+import { onBehalfOf } from '../../../src/core/current-session.ts'
 import type { Provider } from '../../support/seams.ts'
+import type { Subject } from './machines.ts'
 
 /** Texts of so many bytes are not given back for a comparison; small, so that the tests get there. */
 export const DIFF_LIMIT = 64 * 1024
@@ -27,8 +29,8 @@ export interface World {
   readonly disk: string
   /** Spellings that mean the folder, then those that mean the one above. */
   readonly spellings: readonly string[]
-  /** Run something with the rights that the world has. */
-  as<T>(act: () => Promise<T>): Promise<T>
+  /** Run something with the rights that the world has; `changes`: as a tool that only changes a file. */
+  as<T>(act: () => Promise<T>, changes?: boolean): Promise<T>
 }
 
 export interface Twins {
@@ -92,7 +94,12 @@ function become({ uid, gid }: Account): () => void {
  * Two folders with names of one length, so that sizes of links agree; in memory, where that can be, so that
  * forcing to the disk costs nothing.
  */
-export function makeTwins(local: FileSystem, provider: Provider, machine: string, account?: Account): Twins {
+export function makeTwins(
+  local: FileSystem,
+  provider: Provider,
+  machine: string,
+  { account, far }: Pick<Subject, 'account' | 'far'>,
+): Twins {
   const base = realpathSync(mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : '/var/tmp', 'presence-')))
   chmodSync(base, 0o755)
   const [home, away] = [join(base, 'here/w'), join(base, 'away/w')]
@@ -105,6 +112,7 @@ export function makeTwins(local: FileSystem, provider: Provider, machine: string
   }
   make()
   const mounted = provider.mountOf(machine, away)
+  if (far) provider.takeForFar(machine)
   return {
     here: {
       name: 'local',
@@ -124,7 +132,9 @@ export function makeTwins(local: FileSystem, provider: Provider, machine: string
         provider.mountOf(machine, path),
         path,
       ]),
-      as: (act) => act(),
+      // Each is a tool call of its own, as far as what is fetched for one goes.
+      as: (act, changes = false) =>
+        far ? onBehalfOf({ cwd: mounted, phase: 'tool', named: [], changes }, act) : act(),
     },
     both: (change) => asAccountNow(account, () => [home, away].forEach((disk) => change(disk))),
     clear: () => {

@@ -1,0 +1,98 @@
+/**
+ * Functions that the helper shell offers for files where the machine has GNU's programs: what would take
+ * several flights of SFTP requests is one question here. Each only knows the common case; whenever something
+ * is out of the ordinary it says so by its status and has changed nothing that lasts, and the caller goes the
+ * long way by SFTP, which knows all cases. Process starts are counted: each costs a slow machine some
+ * milliseconds.
+ *
+ * Paths come in variables, are absolute and hold no line of dots. The shell's folder is put back after every
+ * question, so that no file system is kept busy.
+ */
+
+/** What `stat` prints: size, type and mode, owner, group, and the token of the version (`versions.ts`). */
+export const STAT_FORMAT = '%s %f %u %g %d:%i:%s:%.9Y:%.9Z:%f'
+
+/** Statuses of `look`. */
+export const LOOKED = {
+  /** The path, the line of `stat`, and the content follow. */
+  withContent: 0,
+  /** Nothing is there; only the path follows. */
+  absent: 1,
+  /** The path and the line of `stat` follow. */
+  without: 4,
+} as const
+
+/** Statuses of `publish`. */
+export const PUBLISHED = 0
+
+/**
+ * look: tell what a path is. $p path, $d its folder, $n its name, $b most bytes of content to print, 0 for none.
+ * Prints the canonical path, NUL, the line of `stat` through links, and the content.
+ *
+ * publish: put a new content in place. $d the folder, by its canonical path, $n the name, $t a temporary name,
+ * $b bytes (at least one) that come on descriptor 3, $u umask of the temporary file, $c its mode where that does not do, else
+ * empty, $e the token that the file must have, or `-` when nothing may be there.
+ * Prints the line of `stat` of what is published. Any other status than 0: nothing is, and nothing is left.
+ *
+ * able: tell what `publish` can rely on. Prints the words `dd` (takes no more than it is told to, and forces the
+ * file to the disk) and `place` (does not move into a folder), each where it is so.
+ */
+export const FILE_FUNCTIONS = `
+LC_ALL=C
+export LC_ALL
+unset CDPATH
+N='
+'
+look() {
+  cd -P -- "$d" || return 3
+  q=$PWD
+  [ "$q" = / ] && q=
+  if [ -h "$n" ]; then
+    [ -e "$n" ] || return 3
+    q=$(readlink -f -- "./$n" && printf x) || return 3
+    q=\${q%?x}
+  elif [ -e "$n" ]; then q=$q/$n
+  else printf '%s\\000' "$q/$n"; return 1
+  fi
+  printf '%s\\000' "$q"
+  stat -L -c '${STAT_FORMAT}' -- "./$n" || return 3
+  if [ "$b" -gt 0 ] && [ -f "$n" ]; then head -c "$((b+1))" -- "./$n" || return 5
+  else return 4
+  fi
+}
+guarded() {
+  if [ "$e" = - ]; then
+    if [ -e "$n" ]; then return 1; fi
+    s=$(stat -c '${STAT_FORMAT}' -- "./$t") && [ "\${s%% *}" = "$b" ]
+    return
+  fi
+  s=$(stat -c '${STAT_FORMAT}' -- "./$t" "./$n") || return 1
+  o=\${s#*"$N"} s=\${s%%"$N"*}
+  [ "\${o##* }" = "$e" ] && [ "\${s%% *}" = "$b" ] || return 1
+  s=\${s#* } o=\${o#* }
+  [ "\${s% *}" = "\${o% *}" ]
+}
+place() {
+  if [ "$e" = - ]; then ln -T -- "./$t" "./$n" && { rm -f -- "./$t"; true; }
+  else mv -f -T -- "./$t" "./$n"
+  fi
+}
+publish() {
+  cd -P -- "$d" && [ "$PWD" = "$d" ] && [ ! -h "$n" ] || return 3
+  umask "$u"
+  dd iflag=fullblock bs="$b" count=1 of="./$t" conv=excl,fsync <&3
+  r=$?
+  umask 077
+  if [ "$r" = 0 ] && { [ -z "$c" ] || chmod -- "$c" "./$t"; } && guarded && place; then
+    stat -c '${STAT_FORMAT}' -- "./$n"
+    return 0
+  fi
+  rm -f -- "./$t"
+  return 4
+}
+able() {
+  x=$(printf 'abcd\\nef' | { dd iflag=fullblock bs=2 count=1 conv=fsync of=/dev/null; IFS= read -r x; printf %s "$x"; })
+  [ "$x" = cd ] && printf 'dd '
+  case $(mv --help) in *--no-target-directory*) printf 'place ' ;; esac
+}
+`
