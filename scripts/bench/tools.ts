@@ -47,7 +47,7 @@ export const tools: Bench = {
   name: 'tools',
   about: `each tool of the agent in a real host: in a local folder, on ${LOOPBACK} and at ${FAR}`,
   goals: GOALS,
-  rounds: 5,
+  rounds: 4,
   run: async (findings, { rounds }) => {
     const undo = new AsyncDisposableStack()
     try {
