@@ -18,6 +18,10 @@ export interface BenchServer {
   readonly port: number
   readonly user: string
   readonly identityFile: string
+  /** Holds exactly this server's host key. */
+  readonly knownHostsFile: string
+  /** The account's home folder. */
+  readonly home: string
   /** For `ssh -F`; knows `alias` and nothing else. */
   readonly sshConfigFile: string
   /** For sockets and the like; goes with the server. */
@@ -87,6 +91,8 @@ export async function startServer(
     port,
     user,
     identityFile: layout.userKey.privateFile,
+    knownHostsFile: layout.knownHostsFile,
+    home: layout.home,
     sshConfigFile: layout.sshConfigFile,
     folder,
     stop,

@@ -23,21 +23,29 @@ export interface ScriptedModel {
   stop(): Promise<void>
 }
 
+/** Told of each request, with the time by this process's `performance.now()`. */
+export interface ModelListener {
+  /** It came in at that time; it is understood and not yet answered. */
+  readonly came?: (request: ModelRequest, at: number) => void
+  /** All of its answer was on its way at that time. */
+  readonly answered?: (request: ModelRequest, at: number) => void
+}
+
 /** What the model answers when it is asked for a title, which the host does without any tool. */
 const TITLE = 'Scripted session'
 
-export async function startModel(script: Script): Promise<ScriptedModel> {
+export async function startModel(script: Script, listener: ModelListener = {}): Promise<ScriptedModel> {
   const requests: ModelRequest[] = []
   let playing = script
   const server = createServer((request, response) => {
-    answer(request, response).catch((failure: unknown) => {
+    answer(request, response, performance.now()).catch((failure: unknown) => {
       // A script that throws is a mistake in a test: the host shows this text as the model's failure.
       response.writeHead(500, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ error: { message: `scripted model: ${String(failure)}` } }))
     })
   })
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse, came: number): Promise<void> => {
     if (request.method !== 'POST') {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ object: 'list', data: [] }))
@@ -45,8 +53,10 @@ export async function startModel(script: Script): Promise<ScriptedModel> {
     }
     const asked = parseRequest(await bodyOf(request))
     requests.push(asked)
+    listener.came?.(asked, came)
     const step = asked.tools.length === 0 ? { text: TITLE } : nextStep(playing, asked.messages)
     stream(response, asked.model, requests.length, step)
+    listener.answered?.(asked, performance.now())
   }
 
   await new Promise<void>((resolve, reject) => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openConversation, CORRECTION } from '../../scripts/model/conversation.ts'
 import { nextStep, NOTHING_LEFT, situationOf, type Message } from '../../scripts/model/script.ts'
-import { startModel, type ScriptedModel } from '../../scripts/model/server.ts'
+import { startModel, type ModelRequest, type ScriptedModel } from '../../scripts/model/server.ts'
 
 const SCRIPT = [
   { calls: [{ name: 'read', args: { file_path: 'a' } }] },
@@ -57,9 +57,14 @@ describe('the open conversation', () => {
 
 describe('the scripted model', () => {
   let model: ScriptedModel
+  const told: { what: string; at: number }[] = []
 
   beforeAll(async () => {
-    model = await startModel(SCRIPT)
+    const tell =
+      (what: string) =>
+      ({ messages }: ModelRequest, at: number): void =>
+        void told.push({ what: `${situationOf(messages).prompt} ${what}`, at })
+    model = await startModel(SCRIPT, { came: tell('came'), answered: tell('answered') })
   })
   afterAll(() => model.stop())
 
@@ -101,6 +106,20 @@ describe('the scripted model', () => {
       messages: [user('remember this')],
       tools: ['read', 'bash'],
     })
+  })
+
+  it('tells when a request came and when it was answered, in this order', async () => {
+    told.length = 0
+    await ask([user('first')])
+    await ask([user('second')])
+    expect(told.map(({ what }) => what)).toEqual([
+      'first came',
+      'first answered',
+      'second came',
+      'second answered',
+    ])
+    const times = told.map(({ at }) => at)
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
   })
 
   it('answers a request without tools with a title, outside the script', async () => {
