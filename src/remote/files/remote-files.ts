@@ -13,6 +13,7 @@ import { ContentMemory } from './content-memory.ts'
 import { FileError, asFileError } from './errors.ts'
 import { listFolder, type ListedEntry } from './list.ts'
 import { Leftovers } from './leftovers.ts'
+import { exactPath, mayBeShown } from './raw-names.ts'
 import { readAll, readChunks, readRange, requireRegular, type Shown } from './read.ts'
 import { AlreadyThereError, publish } from './save.ts'
 import { statPath, type FileStat } from './stat.ts'
@@ -70,11 +71,12 @@ export class RemoteFiles {
     options: CallOptions & { readonly shown?: string } = {},
   ): Promise<RemotePath> {
     const shown = options.shown ?? path
-    return this.#reading(options, (session) => canonicalPath(session, path, shown, options.signal)).catch(
-      (error: unknown) => {
-        throw asFileError(error, `cannot resolve "${shown}"`)
-      },
-    )
+    return this.#reading(options, async (session) => {
+      const exact = await exactPath(session, path, shown, options.signal)
+      return canonicalPath(session, exact, shown, options.signal)
+    }).catch((error: unknown) => {
+      throw asFileError(error, `cannot resolve "${shown}"`)
+    })
   }
 
   /** @returns undefined when nothing is there. */
@@ -83,11 +85,14 @@ export class RemoteFiles {
     options: CallOptions & { readonly follow?: boolean } = {},
   ): Promise<FileStat | undefined> {
     const { follow = true, signal } = options
-    return this.#reading(options, (session) => statPath(session, file.path, follow, signal)).catch(
-      (error: unknown) => {
-        throw asFileError(error, `cannot stat "${file.shown}"`)
-      },
-    )
+    return this.#reading(options, async (session) => {
+      const found = await statPath(session, file.path, follow, signal)
+      if (found !== undefined || !mayBeShown(file.path)) return found
+      const exact = await exactPath(session, file.path, file.shown, signal)
+      return exact === file.path ? undefined : statPath(session, exact, follow, signal)
+    }).catch((error: unknown) => {
+      throw asFileError(error, `cannot stat "${file.shown}"`)
+    })
   }
 
   async readText(file: Shown, options: CallOptions = {}): Promise<string> {

@@ -3,6 +3,7 @@
  * without a channel or the user's login scripts. Questions are answered one after the other, so
  * nothing that may block belongs here.
  */
+import { bytesOfText } from '../../base/name-bytes.ts'
 import { race, callerLeaves } from '../../base/race.ts'
 import type { ExecChannel } from '../../ssh/channel/exec.ts'
 import type { Exec } from '../../ssh/connection/link.ts'
@@ -66,7 +67,8 @@ export class HelperShell {
       () =>
         new Promise<HelperAnswer>((resolve) => {
           this.#waiting.push(resolve)
-          this.#channel.stdin.write(`${oneLine(script)}; printf '\\036%s%s\\036' "$m" "$?"\n`)
+          const line = `${oneLine(script)}; printf '\\036%s%s\\036' "$m" "$?"\n`
+          this.#channel.stdin.write(bytesOfText(line))
         }),
       [
         ...callerLeaves(signal, `a question to ${this.#machine}`),

@@ -201,18 +201,28 @@ describe('listing', () => {
     ])
   })
 
-  it('F92: names that are not UTF-8 are listed as what cannot be opened, and never as another file', async () => {
+  it('F92: of names that a server lists alike, because it reads them so itself, one is the file of that name', async () => {
     mkdirSync(at('d'))
-    const odd = Buffer.concat([Buffer.from(at('d/caf')), Buffer.from([0xe9]), Buffer.from('.txt')])
-    writeFileSync(odd, 'theirs')
-    expect((await rig.files.list(file(at('d')))).map(({ name, type }) => [name, type])).toEqual([
-      ['caf\ufffd.txt', 'other'],
-    ])
     writeFileSync(at('d/caf\ufffd.txt'), 'decoy')
-    const both = await rig.files.list(file(at('d')))
-    expect(names(both)).toEqual(['caf\ufffd.txt', 'caf\ufffd.txt'])
-    expect(both.map(({ type, version }) => [type, version === undefined]).toSorted()).toEqual([
+    let id = 0
+    fake.alter = (request) => {
+      if (request[0] === TYPE.readdir) id = request.readUInt32BE(1)
+      return request
+    }
+    const bare = (name: string): Buffer => Buffer.concat([string(name), string(name), uint32(0)])
+    const listed = ['caf\ufffd.txt', 'caf\ufffd.txt', 'gone\ufffd']
+    fake.judge = judging((name, times) =>
+      name === 'readdir' && times === 1
+        ? { bytes: packet(TYPE.name, uint32(id), uint32(listed.length), ...listed.map(bare)) }
+        : name === 'readdir'
+          ? { status: STATUS.eof }
+          : 'answer',
+    )
+    const entries = await rig.files.list(file(at('d')))
+    expect(names(entries)).toEqual(listed)
+    expect(entries.map(({ type, version }) => [type, version === undefined]).toSorted()).toEqual([
       ['file', expect.any(Boolean)],
+      ['other', true],
       ['other', true],
     ])
   })
