@@ -4,7 +4,7 @@ import { mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { STATUS } from '../../../scripts/machine/embedded/sftp/status.ts'
-import { packet, string, TYPE, uint32 } from '../../../scripts/machine/embedded/sftp/wire.ts'
+import { packet, string, TYPE, uint32, uint64 } from '../../../scripts/machine/embedded/sftp/wire.ts'
 import {
   startFakeServer,
   type FakeServer,
@@ -107,6 +107,27 @@ describe('reading', () => {
       return 'answer'
     })
     expect(await rig.files.readText(file(path))).toMatch(/^c{150000,300000}$/)
+  })
+
+  it('reads a file whole of which the server says that it is empty, however long it is', async () => {
+    const content = randomBytes(1_000_000)
+    writeFileSync(at('f'), content)
+    let id = 0
+    fake.alter = (request) => {
+      if (request[0] === TYPE.stat) id = request.readUInt32BE(1)
+      return request
+    }
+    const [size, mode] = [1, 4]
+    fake.judge = judging((name) =>
+      name === 'stat'
+        ? {
+            bytes: packet(TYPE.attrs, uint32(id), uint32(size | mode), uint64(0), uint32(0o100644)),
+          }
+        : 'answer',
+    )
+    expect(hash(await rig.files.readBytes(file(at('f')), 1_000_000))).toBe(hash(content))
+    await expect(rig.files.readBytes(file(at('f')), 999_999)).rejects.toMatchObject({ code: 'too-large' })
+    expect(hash(await rig.files.readRange(file(at('f')), 5, 999_990))).toBe(hash(content.subarray(5, -5)))
   })
 
   it('says that a read failed, and closes the file', async () => {
