@@ -13,6 +13,8 @@ export interface CurrentSession {
   readonly cwd: string | undefined
   /** `step`: the host itself looks around before a model step; `tool`: a tool call of the model runs. */
   readonly phase: 'step' | 'tool'
+  /** When the tool call began, by `performance.now()`. */
+  readonly began?: number
   /** The texts among the tool call's arguments; empty in a step. */
   readonly named: readonly string[]
 }
@@ -67,7 +69,7 @@ export function followSessions(ctx: Context): void {
     flow.enterWith({ cwd: agent.session.header.cwd, phase: 'step', named: [] })
   const enterTool = (execution: ToolExecutionLike, next: () => unknown): unknown => {
     const { cwd } = execution.agent?.session.header ?? {}
-    flow.enterWith({ cwd, phase: 'tool', named: textsOf(execution.arguments) })
+    flow.enterWith({ cwd, phase: 'tool', began: performance.now(), named: textsOf(execution.arguments) })
     return next()
   }
   events.on('agent/status', enterStep)

@@ -216,9 +216,14 @@ export class RemoteFileSystem {
   }
 }
 
-/** Background looks at a machine that just failed must not each wait for it again. */
+/**
+ * Those who look at many things of a machine that is away must not wait for it each time anew: the host itself
+ * and its pages for as long as it is hopeless, a tool call of the model once.
+ */
 function options(signal: AbortSignal | undefined): CallOptions {
-  return { signal, hurry: currentSession()?.phase === 'step' ? 'when-due' : 'now' }
+  const session = currentSession()
+  if (session?.phase !== 'tool') return { signal, hurry: 'when-due' }
+  return { signal, hurry: session.began === undefined ? 'now' : { since: session.began } }
 }
 
 function shownAs(place: Place, target: FsTarget): Shown {
