@@ -5,7 +5,10 @@
 import { posix } from 'node:path'
 
 declare const remotePath: unique symbol
-/** An absolute, lexically normal path on some machine: no `.`, `..`, `//` or trailing slash. */
+/**
+ * An absolute, lexically normal path on some machine: no `.`, `..`, `//` or trailing slash. Bytes of it that are
+ * not UTF-8 are there as `name-bytes.ts` has them.
+ */
 export type RemotePath = string & { readonly [remotePath]: true }
 
 export const REMOTE_ROOT = '/' as RemotePath

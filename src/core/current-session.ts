@@ -13,6 +13,8 @@ export interface CurrentSession {
   readonly cwd: string | undefined
   /** `step`: the host itself looks around before a model step; `tool`: a tool call of the model runs. */
   readonly phase: 'step' | 'tool'
+  /** When the tool call began, by `performance.now()`. */
+  readonly began?: number
   /** The texts among the tool call's arguments; empty in a step. */
   readonly named: readonly string[]
   /** The tool does nothing with a file but change it. */
@@ -74,7 +76,8 @@ export function followSessions(ctx: Context): void {
   const enterTool = (execution: ToolExecutionLike, next: () => unknown): unknown => {
     const { cwd } = execution.agent?.session.header ?? {}
     const changes = execution.name !== undefined && CHANGING_TOOLS.has(execution.name)
-    flow.enterWith({ cwd, phase: 'tool', named: textsOf(execution.arguments), changes })
+    const named = textsOf(execution.arguments)
+    flow.enterWith({ cwd, phase: 'tool', began: performance.now(), named, changes })
     return next()
   }
   events.on('agent/status', enterStep)

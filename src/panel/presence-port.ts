@@ -68,7 +68,7 @@ async function browse(presence: Presence, place: Place, signal: AbortSignal): Pr
 
 async function readFile(presence: Presence, place: Place, signal: AbortSignal): Promise<Api['GET file']> {
   const files = presence.files(place.host)
-  const file = { path: place.path, shown: place.path }
+  const file = { path: await files.canonical(place.path, { signal }), shown: place.path }
   const stat = await files.stat(file, { signal })
   const bytes = await files.readRange(file, 0, MOST_BYTES, { signal })
   const size = Math.max(stat?.size ?? 0, bytes.length)

@@ -4,6 +4,7 @@
  * local-looking path belongs to. It never touches a disk.
  */
 import { posix, win32 } from 'node:path'
+import { shownName } from '../base/name-bytes.ts'
 import { REMOTE_ROOT, childOf, segmentsOf, type RemotePath } from '../base/remote-path.ts'
 import { escapeSegment, unescapeSegment } from './segment-name.ts'
 import { StrayPathError } from './errors.ts'
@@ -89,9 +90,9 @@ export class Mounts {
     }
   }
 
-  /** The mount spelling of a place. */
+  /** The mount spelling of a place. What is not UTF-8 there is in it as it is in listings. */
   format(place: Place): string {
-    const names = [place.machine, ...segmentsOf(place.path)]
+    const names = [place.machine, ...segmentsOf(place.path).map(shownName)]
     return this.#path.join(
       this.root,
       ...names.map((name) => escapeSegment(name, { platform: this.#options.platform })),

@@ -41,7 +41,7 @@ export class Machine {
       return current
     }
     // A background question must not begin an attempt that is not due; the check throws for it.
-    if (hurry === 'when-due') await this.connection.link(signal, hurry)
+    if (hurry !== 'now') await this.connection.link(signal, hurry)
     return this.#beginning.join(signal)
   }
 }

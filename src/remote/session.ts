@@ -28,7 +28,7 @@ export class MachineSession {
   /** Run a command line through the login shell, wherever there is room for it. */
   readonly exec: Exec
   /** A command or a terminal of ours begins or has ended: it may change anything. */
-  readonly commands = new Emitter<void>()
+  readonly commands = new Emitter<'begins' | 'ended'>()
   readonly #usable: ShellAnswer
   readonly #openingHelper: SharedAttempt<HelperShell>
   #helper: HelperShell | undefined

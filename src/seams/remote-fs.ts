@@ -211,10 +211,14 @@ export class RemoteFileSystem {
   }
 }
 
-/** Background looks at a machine that just failed must not each wait for it again. */
+/**
+ * Those who look at many things of a machine that is away must not wait for it each time anew: the host itself
+ * and its pages for as long as it is hopeless, a tool call of the model once.
+ */
 function options(signal: AbortSignal | undefined): CallOptions {
   const caller = currentSession()
-  return { signal, caller, hurry: caller?.phase === 'step' ? 'when-due' : 'now' }
+  if (caller?.phase !== 'tool') return { signal, caller, hurry: 'when-due' }
+  return { signal, caller, hurry: caller.began === undefined ? 'now' : { since: caller.began } }
 }
 
 function shownAs(place: Place, target: FsTarget): Shown {

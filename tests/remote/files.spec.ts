@@ -12,7 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parseRemotePath } from '../../src/base/remote-path.ts'
@@ -93,39 +93,10 @@ describe('stat', () => {
 })
 
 describe('reading', () => {
-  it.each([0, 1, 255, 32_767, 32_768, 131_071, 131_072, 131_073, 261_888, 262_145, 1_048_577, 5_242_881])(
-    'gives %i bytes unchanged',
-    async (size) => {
-      const content = randomBytes(size)
-      writeFileSync(at('blob'), content)
-      const read = await rig.files.readBytes(remote('blob'), size)
-      expect(createHash('sha256').update(read).digest('hex')).toBe(
-        createHash('sha256').update(content).digest('hex'),
-      )
-    },
-  )
-
   it('refuses what is larger than allowed instead of cutting it', async () => {
     writeFileSync(at('big'), 'x'.repeat(11))
     await expect(rig.files.readBytes(remote('big'), 10)).rejects.toMatchObject({ code: 'too-large' })
     expect((await rig.files.readBytes(remote('big'), 11)).length).toBe(11)
-  })
-
-  it('gives kernel files whole although they say they are empty', async () => {
-    const file = { path: parseRemotePath('/proc/version'), shown: '/proc/version' }
-    expect(await rig.files.readText(file)).toBe(readFileSync('/proc/version', 'utf8'))
-  })
-
-  it('refuses a FIFO at once, and other reads go on', async () => {
-    execFileSync('mkfifo', [at('pipe')])
-    writeFileSync(at('file'), 'still here')
-    await expect(rig.files.readText(remote('pipe'))).rejects.toMatchObject({ code: 'not-regular' })
-    await expect(
-      rig.files.readText({ path: parseRemotePath('/dev/zero'), shown: 'zero' }),
-    ).rejects.toMatchObject({
-      code: 'not-regular',
-    })
-    expect(await rig.files.readText(remote('file'))).toBe('still here')
   })
 
   it('never splits a character, whatever the chunks', async () => {

@@ -30,7 +30,7 @@ import { VolumeError } from './volume.ts'
 const DANGLING = ': it is a link to something that does not exist; write to that, or remove the link'
 
 /** What changes need of the files that they belong to. */
-export interface Surroundings {
+export interface ChangeNeeds {
   readonly machine: string
   readonly memory: ContentMemory
   readonly leftovers: Leftovers
@@ -38,17 +38,17 @@ export interface Surroundings {
   session(signal: AbortSignal | undefined): Promise<MachineSession>
   /** Whether questions to the helper shell are worth it. */
   isFar(session: MachineSession): boolean
-  /** What was known of files may be wrong from now on. */
-  changed(): void
+  /** What was known of the file, or of what is above it, may be wrong from now on. */
+  changed(path: RemotePath): void
 }
 
 type Attempt<T> = (session: MachineSession, file: Shown) => Promise<T>
 
 export class Changes {
   readonly #locks = new KeyedLock()
-  readonly #around: Surroundings
+  readonly #around: ChangeNeeds
 
-  constructor(around: Surroundings) {
+  constructor(around: ChangeNeeds) {
     this.#around = around
   }
 
@@ -111,7 +111,7 @@ export class Changes {
     } catch (error) {
       throw await this.#explained(error, { path, shown: file.shown }, verb)
     } finally {
-      this.#around.changed()
+      this.#around.changed(path)
     }
   }
 

@@ -12,7 +12,7 @@ export type FileErrorCode =
   | 'not-text'
   | 'too-large'
   | 'permission-denied'
-  /** The machine takes no such name: too long, or a character that is not allowed there. */
+  /** The machine takes no such name (too long, a character that is not allowed), or it may mean several files. */
   | 'bad-name'
   /** The file is not the version that the caller saw. */
   | 'stale'

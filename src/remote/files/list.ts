@@ -2,6 +2,7 @@
  * Listing a folder: all batches until the server says end, links followed in one burst, no request for
  * plain entries, and no single entry that can fail the whole.
  */
+import { UNREADABLE, shownName } from '../../base/name-bytes.ts'
 import { childOf, type RemotePath } from '../../base/remote-path.ts'
 import type { FileAttributes, SftpChannel, SftpEntry, SftpHandle } from '../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../ssh/errors.ts'
@@ -17,10 +18,9 @@ const MOST_IN_FLIGHT = 64
 const LOOKED_AT_ONCE = 256
 /** A server that gives so many batches of nothing in a row, and no end, gives none ever. */
 const MOST_EMPTY = 1000
-/** What bytes that are not UTF-8 become; no other name is to be taken for such a one. */
-const UNREADABLE = '\ufffd'
 
 export interface ListedEntry {
+  /** As the host shows it; `path` has the bytes. */
   readonly name: string
   /** Links count as what they lead to; dangling ones are `other`. */
   readonly type: Exclude<FileType, 'symlink'>
@@ -54,6 +54,7 @@ export async function listFolder(
     const seen = await lookAtEntries(sftp, folder.path, entries, signal)
     const listed = seen.map(({ plain, ...entry }) => ({
       ...entry,
+      name: shownName(entry.name),
       version: plain === undefined || exact === undefined ? plain : exact.get(entry.name),
     }))
     return listed.toSorted((a, b) => a.name.localeCompare(b.name))
@@ -62,7 +63,8 @@ export async function listFolder(
   }
 }
 
-async function readEntries(
+/** Everything that is in a folder, in the server's order. @throws SftpStatusError; FileError for a list without end. */
+export async function readEntries(
   sftp: SftpChannel,
   path: RemotePath,
   signal: AbortSignal | undefined,
@@ -159,17 +161,22 @@ async function lookAt(
 }
 
 /**
- * Of several entries that read alike, only one has that name: the others have bytes that are not UTF-8, and
- * opening them would open the one.
+ * Entries that read alike cannot be told apart by who opens them by what is shown: whose name is not the one
+ * that is shown is marked as nothing that can be opened. Only its own path leads to it.
  */
 function withoutDecoys(entries: readonly Seen[]): Seen[] {
+  const alike = new Map<string, number>()
+  for (const { name } of entries) {
+    const shown = shownName(name)
+    if (shown.includes(UNREADABLE)) alike.set(shown, (alike.get(shown) ?? 0) + 1)
+  }
   const names = new Set<string>()
   return entries.map((entry) => {
-    if (!entry.name.includes(UNREADABLE)) return entry
-    if (!names.has(entry.name)) {
-      names.add(entry.name)
-      return entry
-    }
-    return nothing(entry.name, entry.path, entry.isLink)
+    const shown = shownName(entry.name)
+    if ((alike.get(shown) ?? 0) < 2) return entry
+    // A server that replaces such bytes itself lists one name twice.
+    const meant = shown === entry.name && !names.has(shown)
+    names.add(entry.name)
+    return meant ? entry : nothing(entry.name, entry.path, entry.isLink)
   })
 }

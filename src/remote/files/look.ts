@@ -3,6 +3,7 @@
  * what it is, and what it holds. Only for what is in order; everything else is for SFTP to find out.
  */
 import { nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
+import { textOfBytes } from '../../base/name-bytes.ts'
 import { quote } from '../../base/shell-word.ts'
 import { LOOKED } from '../shell/file-functions.ts'
 import type { MachineSession } from '../session.ts'
@@ -41,7 +42,7 @@ export async function lookByShell(
   const { status, output } = answer
   const end = output.indexOf(0)
   if (end < 0) return undefined
-  const canonical = output.toString('utf8', 0, end) as RemotePath
+  const canonical = textOfBytes(output.subarray(0, end)) as RemotePath
   if (status === LOOKED.absent) return { canonical, stat: undefined, content: undefined }
   const line = output.indexOf(0x0a, end)
   const stat = line < 0 ? undefined : parseShellStat(output.toString('latin1', end + 1, line))

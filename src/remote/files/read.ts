@@ -90,12 +90,11 @@ export async function readRange(
 ): Promise<Buffer> {
   const parts: Buffer[] = []
   const range = withOpenFile(session, file, signal, async function* (sftp, handle) {
-    const starts = Array.from(
-      { length: Math.ceil(length / CHUNK_BYTES) },
-      (_unused, index) => index * CHUNK_BYTES,
-    )
-    for (let at = 0; at < starts.length; at += IN_FLIGHT) {
-      const batch = starts.slice(at, at + IN_FLIGHT).map(async (start) => {
+    // A caller who wants all of the rest may ask for any length.
+    for (let at = 0; at < length; at += IN_FLIGHT * CHUNK_BYTES) {
+      const starts = Array.from({ length: IN_FLIGHT }, (_unused, index) => at + index * CHUNK_BYTES)
+      const wanting = starts.filter((start) => start < length)
+      const batch = wanting.map(async (start) => {
         const wanted = Math.min(CHUNK_BYTES, length - start)
         return { wanted, bytes: await readFull(sftp, handle, offset + start, wanted, signal) }
       })

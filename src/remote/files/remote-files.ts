@@ -4,7 +4,7 @@
  * A machine that is far away is asked once for what a caller will want next, where it has a shell for that;
  * what was found out is handed to the same caller's next questions.
  */
-import type { RemotePath } from '../../base/remote-path.ts'
+import { parentOf, type RemotePath } from '../../base/remote-path.ts'
 import { PresenceError } from '../../base/failure.ts'
 import type { Hurry } from '../../ssh/connection/machine-connection.ts'
 import type { Machine } from '../machine.ts'
@@ -21,8 +21,10 @@ import { listFolder, type ListedEntry } from './list.ts'
 import { Leftovers } from './leftovers.ts'
 import { lookByShell, type Look } from './look.ts'
 import { FETCHED_WITH_LOOK, QuickChanges } from './quick-changes.ts'
+import { exactPath, mayBeShown } from './raw-names.ts'
 import { WHOLE_FILE, readAll, readChunks, readRange, requireRegular, type Shown } from './read.ts'
 import { statPath, type FileStat } from './stat.ts'
+import { Surroundings } from './surroundings.ts'
 import { BINARY_SAMPLE_BYTES, TextStream, decodeText, type LiteralEdit } from './text.ts'
 
 export interface CallOptions {
@@ -45,6 +47,7 @@ export class RemoteFiles {
   readonly #contents = new Contents()
   readonly #handover = new Handover()
   readonly #known = new KnownPaths()
+  readonly #surroundings = new Surroundings(this.#contents)
   readonly #changes: Changes
   /** Whose answers are kept. */
   #answering: MachineSession | undefined
@@ -58,7 +61,10 @@ export class RemoteFiles {
       quick: new QuickChanges(this.#contents, this.#handover, this.#leftovers),
       session: (signal) => this.#session({ signal }),
       isFar: (session) => this.#isFar(session),
-      changed: () => this.#handover.forget(),
+      changed: (path) => {
+        this.#handover.forget()
+        this.#surroundings.changed(path)
+      },
     })
   }
 
@@ -69,10 +75,17 @@ export class RemoteFiles {
   ): Promise<RemotePath> {
     const shown = options.shown ?? path
     return this.#reading(options, async (session) => {
-      const caller = this.#lookingAhead(session, options)
+      if (options.caller?.phase === 'step') {
+        const found = await this.#surroundings.look(session, path, options.signal)
+        if (found !== undefined) return found.canonical
+      }
+      if (options.caller?.phase === 'tool') this.#surroundings.include(parentOf(path))
+      const caller = mayBeShown(path) ? undefined : this.#lookingAhead(session, options)
       if (caller?.changes === true && this.#known.get(path, BELIEVED_MS) === path) return path
       const look = caller === undefined ? undefined : await this.#look(session, path, caller, options.signal)
-      return look?.canonical ?? canonicalPath(session, path, shown, options.signal)
+      if (look !== undefined) return look.canonical
+      const exact = await exactPath(session, path, shown, options.signal)
+      return canonicalPath(session, exact, shown, options.signal)
     }).catch((error: unknown) => {
       throw asFileError(error, `cannot resolve "${shown}"`)
     })
@@ -97,7 +110,9 @@ export class RemoteFiles {
   ): Promise<FileStat | undefined> {
     const { follow = true, signal } = options
     return this.#reading(options, async (session) => {
-      const caller = follow ? this.#lookingAhead(session, options) : undefined
+      const found = options.caller?.phase === 'step' && follow ? this.#surroundings.at(file.path) : undefined
+      if (found !== undefined) return found.stat
+      const caller = follow && !mayBeShown(file.path) ? this.#lookingAhead(session, options) : undefined
       if (caller !== undefined) {
         const held = this.#handover.takeStat(file.path, caller)
         if (held !== undefined) return held.value
@@ -107,7 +122,10 @@ export class RemoteFiles {
           return look.stat
         }
       }
-      return statPath(session, file.path, follow, signal)
+      const stat = await statPath(session, file.path, follow, signal)
+      if (stat !== undefined || !mayBeShown(file.path)) return stat
+      const exact = await exactPath(session, file.path, file.shown, signal)
+      return exact === file.path ? undefined : statPath(session, exact, follow, signal)
     }).catch((error: unknown) => {
       throw asFileError(error, `cannot stat "${file.shown}"`)
     })
@@ -155,7 +173,17 @@ export class RemoteFiles {
   }
 
   async list(folder: Shown, options: CallOptions = {}): Promise<ListedEntry[]> {
-    return this.#reading(options, (session) => listFolder(session, folder, options.signal))
+    return this.#reading(options, async (session) => {
+      if (options.caller?.phase === 'step') {
+        const found = await this.#surroundings.look(session, folder.path, options.signal)
+        if (found !== undefined && found.stat === undefined) {
+          throw new FileError(`cannot list "${folder.shown}": not found`, 'not-found', {
+            machine: session.machine,
+          })
+        }
+      }
+      return listFolder(session, folder, options.signal)
+    })
   }
 
   /**
@@ -212,7 +240,12 @@ export class RemoteFiles {
     this.#known.forget()
     this.#contents.forget()
     this.#handover.forget()
-    session.commands.on(() => this.#handover.forget())
+    this.#surroundings.forget()
+    session.commands.on((what) => {
+      this.#handover.forget()
+      this.#surroundings.expire()
+      if (what === 'ended') this.#surroundings.freshen(session)
+    })
   }
 
   /** Below some distance the machine's own work for a question takes longer than several requests. */
@@ -231,7 +264,10 @@ export class RemoteFiles {
     caller: Caller,
     signal: AbortSignal | undefined,
   ): Promise<Look | undefined> {
-    const look = await lookByShell(session, path, FETCHED_WITH_LOOK, signal)
+    const looking = lookByShell(session, path, FETCHED_WITH_LOOK, signal)
+    // Behind it on the way: the host looks around when the tool is done.
+    this.#surroundings.freshen(session)
+    const look = await looking
     if (look === undefined) return undefined
     if (look.stat !== undefined) this.#known.remember(path, look.canonical)
     if (look.stat !== undefined && look.content !== undefined) {
@@ -243,6 +279,8 @@ export class RemoteFiles {
 
   /** The content that was fetched for this caller. */
   #handed(session: MachineSession, file: Shown, options: CallOptions): Buffer | undefined {
+    const around = options.caller?.phase === 'step' ? this.#surroundings.at(file.path)?.stat : undefined
+    if (around !== undefined) return this.#contents.get(file.path, around.version)?.content
     const caller = this.#lookingAhead(session, options)
     return caller === undefined ? undefined : this.#handover.takeContent(file.path, caller)
   }

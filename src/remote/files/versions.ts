@@ -5,6 +5,7 @@
  * shell's `stat` is asked for device, inode and nanoseconds. Without it the token is made of what SFTP
  * knows, and `ContentMemory` covers what that cannot see. One file has one token, whoever asks for it.
  */
+import { textOfBytes } from '../../base/name-bytes.ts'
 import { quote } from '../../base/shell-word.ts'
 import type { RemotePath } from '../../base/remote-path.ts'
 import type { FileAttributes } from '../../ssh/channel/sftp.ts'
@@ -65,7 +66,7 @@ export async function exactVersionsIn(
   const all = `set -- ./* ./.[!.]* ./..?* && [ $# -le ${MOST_LISTED} ]`
   const script = `(cd -- ${quote(folder)} && ${all} && stat -L ${format} ${name}' "$@")`
   const answer = await answerOf(session, script, { signal })
-  return answer === undefined ? undefined : parseListed(answer.output.toString('utf8'))
+  return answer === undefined ? undefined : parseListed(textOfBytes(answer.output))
 }
 
 /** Names may hold line ends, so a line that does not begin with a token belongs to the name before. */

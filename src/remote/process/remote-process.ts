@@ -117,7 +117,7 @@ export class RemoteProcess {
     // Ended while the channel was being opened: nothing may be left behind.
     if (stop.aborted) this.#stop(channel)
     const exit = await channel.exit
-    session.commands.emit()
+    session.commands.emit('ended')
     this.#exited = true
     if (!(await this.#drained(channel, request.graceMs))) channel.close()
     await this.#failToStart
@@ -160,9 +160,9 @@ export class RemoteProcess {
       ],
       shell.loginShell,
     )
-    session.commands.emit()
+    session.commands.emit('begins')
     const channel = await session.exec(start.commandLine, { signal })
-    void channel.closed.then(() => session.commands.emit())
+    void channel.closed.then(() => session.commands.emit('ended'))
     this.#connect(channel, request, mark)
     if (start.preamble !== '') channel.stdin.write(start.preamble)
     if (request.input === 'pipe') this.stdin?.pipe(channel.stdin)

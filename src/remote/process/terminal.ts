@@ -70,9 +70,9 @@ export class RemoteTerminal {
     if (start.preamble !== '') {
       throw new StartError('the command is too long for a terminal', 'refused', session.machine)
     }
-    session.commands.emit()
+    session.commands.emit('begins')
     const channel = await session.exec(start.commandLine, { signal, terminal: prepared.size, lasting: true })
-    void channel.closed.then(() => session.commands.emit())
+    void channel.closed.then(() => session.commands.emit('ended'))
     const output = new PassThrough()
     const header = Promise.withResolvers<string>()
     const marked = new MarkedStream(

@@ -3,6 +3,7 @@
  * user's login shell (bash, fish, tcsh, …); all of these understand `exec /bin/sh -c '…'` alike as long
  * as the quoted text holds none of the characters they treat differently.
  */
+import { bytesOfText } from '../../base/name-bytes.ts'
 import { quote, quoteAll, type ShellWord } from '../../base/shell-word.ts'
 
 /**
@@ -53,7 +54,8 @@ export function startScript(script: string, args: readonly string[], loginShell:
   const words: ShellWord = quoteAll(['presence', ...args])
   if (loginShell === 'posix') {
     const commandLine = `exec /bin/sh -c ${quote(script)} ${words}`
-    if (commandLine.length <= LONGEST_LINE) return { commandLine, preamble: '' }
+    // ssh2 sends command lines as UTF-8.
+    if (commandLine.length <= LONGEST_LINE && commandLine.isWellFormed()) return { commandLine, preamble: '' }
   }
   const whole = `set -- ${quoteAll(args)}; ${script}`
   const encoded = encode(whole)
@@ -81,7 +83,7 @@ function encode(script: string): string {
 /** `printf` format that prints `text`, spelled only in characters that no shell interprets. */
 function octal(text: string): string {
   let format = ''
-  for (const byte of Buffer.from(text, 'utf8')) {
+  for (const byte of bytesOfText(text)) {
     const character = String.fromCharCode(byte)
     format += PLAIN.test(character) ? character : `\\${byte.toString(8).padStart(3, '0')}`
   }

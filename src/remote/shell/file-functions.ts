@@ -22,6 +22,23 @@ export const LOOKED = {
   without: 4,
 } as const
 
+/**
+ * What the host looks for beside a folder: a repository, texts with instructions (its agent-instructions), and
+ * what holds skills (its skill-filesystem).
+ */
+export const AROUND = [
+  '.git',
+  'AGENTS.md',
+  'CLAUDE.md',
+  'AGENTS.local.md',
+  'CLAUDE.local.md',
+  '.dsh',
+  '.agents',
+] as const
+
+/** Bytes of the largest content that comes with a look around. */
+export const LONGEST_AROUND = 32 * 1024
+
 /** Statuses of `publish`. */
 export const PUBLISHED = 0
 
@@ -33,6 +50,11 @@ export const PUBLISHED = 0
  * $b bytes (at least one) that come on descriptor 3, $u umask of the temporary file, $c its mode where that does not do, else
  * empty, $e the token that the file must have, or `-` when nothing may be there.
  * Prints the line of `stat` of what is published. Any other status than 0: nothing is, and nothing is left.
+ *
+ * around: tell what lies by the names of AROUND in the folders that are its arguments. $c non-empty: with contents.
+ * Prints, each ended by NUL: for every folder its canonical path, or nothing where it cannot be entered, then for
+ * every name `a` (absent), `p` (present), `l` and the canonical path (a link), or `u` (unclear); then `=`; then a line
+ * of `stat` for each that is present or a link; then the contents of the regular ones, all that are small.
  *
  * able: tell what `publish` can rely on. Prints the words `dd` (takes no more than it is told to, and forces the
  * file to the disk) and `place` (does not move into a folder), each where it is so.
@@ -89,6 +111,41 @@ publish() {
   fi
   rm -f -- "./$t"
   return 4
+}
+around() {
+  i=$#
+  for d do
+    cd -P -- "$d" || { printf '\\000'; continue; }
+    w=$PWD
+    printf '%s\\000' "$w"
+    [ "$w" = / ] && w=
+    for n in ${AROUND.join(' ')}; do
+      if [ -h "$n" ]; then
+        if [ -e "$n" ] && q=$(readlink -f -- "./$n" && printf x); then
+          q=\${q%?x}
+          printf 'l%s\\000' "$q"
+          set -- "$@" "$q"
+        else printf 'u\\000'
+        fi
+      elif [ -e "$n" ]; then
+        printf 'p\\000'
+        set -- "$@" "$w/$n"
+      else printf 'a\\000'
+      fi
+    done
+  done
+  shift "$i"
+  printf '=\\000'
+  [ "$#" -gt 0 ] || return 0
+  stat -L -c '${STAT_FORMAT}' -- "$@"
+  printf '\\000'
+  [ -n "$c" ] || return 0
+  for q do
+    shift
+    [ -f "$q" ] && set -- "$@" "$q"
+  done
+  [ "$#" -eq 0 ] || head -q -c ${LONGEST_AROUND + 1} -- "$@"
+  return 0
 }
 able() {
   x=$(printf 'abcd\\nef' | { dd iflag=fullblock bs=2 count=1 conv=fsync of=/dev/null; IFS= read -r x; printf %s "$x"; })

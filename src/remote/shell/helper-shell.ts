@@ -4,6 +4,7 @@
  * nothing that may block belongs here.
  */
 import { messageOf } from '../../base/failure.ts'
+import { bytesOfText } from '../../base/name-bytes.ts'
 import { race, callerLeaves } from '../../base/race.ts'
 import type { ExecChannel } from '../../ssh/channel/exec.ts'
 import type { Exec } from '../../ssh/connection/link.ts'
@@ -94,9 +95,7 @@ export class HelperShell {
           this.#waiting.push(resolve)
           // An empty line first: what is left of an earlier content ends there.
           const line = `\n${this.#key}${oneLine(script)}; printf '\\036%s%s\\036' "$m" "$?"\n`
-          this.#channel.stdin.write(
-            content === undefined ? line : Buffer.concat([Buffer.from(line), content]),
-          )
+          this.#channel.stdin.write(Buffer.concat([bytesOfText(line), content ?? Buffer.alloc(0)]))
         }),
       [
         ...callerLeaves(signal, `a question to ${this.#machine}`),

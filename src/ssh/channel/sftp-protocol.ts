@@ -6,6 +6,7 @@
 import { createRequire } from 'node:module'
 import type { SFTPWrapper } from 'ssh2'
 import type { ExecChannel } from './exec.ts'
+import { FromServer, toServer } from './name-bytes.ts'
 
 /** What is used of ssh2's class beyond its public type. */
 interface Protocol extends SFTPWrapper {
@@ -72,6 +73,7 @@ export type Extensions = Readonly<Record<string, string>>
 
 export function converse(channel: ExecChannel, ident: string): Conversation {
   const Protocol = protocolClassOf(load('ssh2/lib/protocol/SFTP.js') as unknown)
+  const names = new FromServer()
   let finished = false
   const finish = (): void => {
     if (finished) return
@@ -82,7 +84,7 @@ export function converse(channel: ExecChannel, ident: string): Conversation {
   const standIn: StandIn = {
     _protocol: {
       _remoteIdentRaw: ident,
-      channelData: (_id, data) => void channel.stdin.write(data),
+      channelData: (_id, data) => void channel.stdin.write(toServer(data)),
       channelClose: () => {
         channel.close()
         // The caller may be about to fail a request with a better reason of its own.
@@ -102,7 +104,7 @@ export function converse(channel: ExecChannel, ident: string): Conversation {
     receive: (bytes) => {
       if (finished) return
       try {
-        sftp.push(bytes)
+        for (const piece of names.push(bytes)) sftp.push(piece)
       } catch (error) {
         // A packet that lies about its own length: nothing after it can be understood.
         sftp.emit('error', error)

@@ -11,6 +11,7 @@ import { callerLeaves, race } from '../../base/race.ts'
 import { messageOf } from '../../base/failure.ts'
 import { LinkLostError, SftpStatusError, type SftpStatus } from '../errors.ts'
 import type { Owner } from './exec.ts'
+import { forLibrary, fromLibrary } from './name-bytes.ts'
 import type { Extensions } from './sftp-protocol.ts'
 
 /** Status codes of draft-ietf-secsh-filexfer-02, section 7. */
@@ -110,42 +111,46 @@ export class SftpChannel {
   }
 
   realpath(path: string, signal?: AbortSignal): Promise<string> {
-    return this.#request<string>('realpath', 'reads', signal, (done) => this.#sftp.realpath(path, done))
+    return this.#request<string>('realpath', 'reads', signal, (done) =>
+      this.#sftp.realpath(forLibrary(path), done),
+    ).then(fromLibrary)
   }
 
   stat(path: string, signal?: AbortSignal): Promise<FileAttributes> {
-    return this.#request<Stats>('stat', 'reads', signal, (done) => this.#sftp.stat(path, done)).then(
-      attributesOf,
-    )
+    return this.#request<Stats>('stat', 'reads', signal, (done) =>
+      this.#sftp.stat(forLibrary(path), done),
+    ).then(attributesOf)
   }
 
   lstat(path: string, signal?: AbortSignal): Promise<FileAttributes> {
-    return this.#request<Stats>('lstat', 'reads', signal, (done) => this.#sftp.lstat(path, done)).then(
-      attributesOf,
-    )
+    return this.#request<Stats>('lstat', 'reads', signal, (done) =>
+      this.#sftp.lstat(forLibrary(path), done),
+    ).then(attributesOf)
   }
 
   readlink(path: string, signal?: AbortSignal): Promise<string> {
-    return this.#request<string>('readlink', 'reads', signal, (done) => this.#sftp.readlink(path, done))
+    return this.#request<string>('readlink', 'reads', signal, (done) =>
+      this.#sftp.readlink(forLibrary(path), done),
+    ).then(fromLibrary)
   }
 
   openForReading(path: string, signal?: AbortSignal): Promise<SftpHandle> {
-    return this.#request<Buffer>('open', 'reads', signal, (done) => this.#sftp.open(path, 'r', done)).then(
-      asHandle,
-    )
+    return this.#request<Buffer>('open', 'reads', signal, (done) =>
+      this.#sftp.open(forLibrary(path), 'r', done),
+    ).then(asHandle)
   }
 
   /** Create a file that must not exist yet; `mode` is subject to the server's umask. */
   createExclusively(path: string, mode: number, signal?: AbortSignal): Promise<SftpHandle> {
     return this.#request<Buffer>('create', 'changes', signal, (done) =>
-      this.#sftp.open(path, 'wx', mode, done),
+      this.#sftp.open(forLibrary(path), 'wx', mode, done),
     ).then(asHandle)
   }
 
   /** Open an existing file to overwrite it in place; its old content is cut off. */
   openForOverwriting(path: string, signal?: AbortSignal): Promise<SftpHandle> {
     return this.#request<Buffer>('open for writing', 'changes', signal, (done) =>
-      this.#sftp.open(path, 'w', done),
+      this.#sftp.open(forLibrary(path), 'w', done),
     ).then(asHandle)
   }
 
@@ -195,9 +200,9 @@ export class SftpChannel {
   }
 
   openFolder(path: string, signal?: AbortSignal): Promise<SftpHandle> {
-    return this.#request<Buffer>('opendir', 'reads', signal, (done) => this.#sftp.opendir(path, done)).then(
-      asHandle,
-    )
+    return this.#request<Buffer>('opendir', 'reads', signal, (done) =>
+      this.#sftp.opendir(forLibrary(path), done),
+    ).then(asHandle)
   }
 
   /** The next batch of a folder's entries, in the server's order; undefined at the end. */
@@ -206,7 +211,10 @@ export class SftpChannel {
       const batch = await this.#request<FileEntryWithStats[]>('readdir', 'reads', signal, (done) =>
         this.#sftp.readdir(handle, done),
       )
-      return batch.map((entry) => ({ name: entry.filename, attributes: attributesOf(entry.attrs) }))
+      return batch.map((entry) => ({
+        name: fromLibrary(entry.filename),
+        attributes: attributesOf(entry.attrs),
+      }))
     } catch (error) {
       if (error instanceof SftpStatusError && error.status === 'eof') return undefined
       throw error
@@ -215,30 +223,34 @@ export class SftpChannel {
 
   makeFolder(path: string, mode?: number, signal?: AbortSignal): Promise<void> {
     const attributes: InputAttributes = mode === undefined ? {} : ({ mode } as InputAttributes)
-    return this.#change('mkdir', signal, (done) => this.#sftp.mkdir(path, attributes, done))
+    return this.#change('mkdir', signal, (done) => this.#sftp.mkdir(forLibrary(path), attributes, done))
   }
 
   removeFolder(path: string, signal?: AbortSignal): Promise<void> {
-    return this.#change('rmdir', signal, (done) => this.#sftp.rmdir(path, done))
+    return this.#change('rmdir', signal, (done) => this.#sftp.rmdir(forLibrary(path), done))
   }
 
   removeFile(path: string, signal?: AbortSignal): Promise<void> {
-    return this.#change('remove', signal, (done) => this.#sftp.unlink(path, done))
+    return this.#change('remove', signal, (done) => this.#sftp.unlink(forLibrary(path), done))
   }
 
   /** Rename; version 3 refuses when `to` exists. */
   rename(from: string, to: string, signal?: AbortSignal): Promise<void> {
-    return this.#change('rename', signal, (done) => this.#sftp.rename(from, to, done))
+    return this.#change('rename', signal, (done) => this.#sftp.rename(forLibrary(from), forLibrary(to), done))
   }
 
   /** Rename over an existing file in one step. @throws SftpStatusError `unsupported` where the server cannot. */
   renameOver(from: string, to: string, signal?: AbortSignal): Promise<void> {
-    return this.#change('rename over', signal, (done) => this.#sftp.ext_openssh_rename(from, to, done))
+    return this.#change('rename over', signal, (done) =>
+      this.#sftp.ext_openssh_rename(forLibrary(from), forLibrary(to), done),
+    )
   }
 
   /** A second name for a file; refused when `to` exists. @throws SftpStatusError `unsupported`. */
   hardLink(from: string, to: string, signal?: AbortSignal): Promise<void> {
-    return this.#change('link', signal, (done) => this.#sftp.ext_openssh_hardlink(from, to, done))
+    return this.#change('link', signal, (done) =>
+      this.#sftp.ext_openssh_hardlink(forLibrary(from), forLibrary(to), done),
+    )
   }
 
   /** What the file system of a path has left. @throws SftpStatusError `unsupported` where the server cannot tell. */
@@ -249,7 +261,7 @@ export class SftpChannel {
       signal,
       (done) =>
         // The library's types say nothing of the answer; its fields are those of statvfs(3).
-        this.#sftp.ext_openssh_statvfs(path, done as never),
+        this.#sftp.ext_openssh_statvfs(forLibrary(path), done as never),
     )
     const number = (name: string): number => Number(answer[name] ?? Number.NaN)
     return {

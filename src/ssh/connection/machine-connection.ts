@@ -3,7 +3,7 @@
  * when it dies, made anew at the next use. State is a closed union; listeners hear every change.
  */
 import { Emitter } from '../../base/emitter.ts'
-import { messageOf } from '../../base/failure.ts'
+import { CancelledError, messageOf } from '../../base/failure.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { ExecChannel } from '../channel/exec.ts'
 import { ConnectError, type Stage } from '../errors.ts'
@@ -12,8 +12,18 @@ import { connectOnce, type ConnectDependencies, type Progress } from './attempt.
 import type { ExecOptions, Link } from './link.ts'
 import { SpareLinks } from './spare-links.ts'
 
-/** Whether a caller wants an attempt in any case, or only when one is due. */
-export type Hurry = 'now' | 'when-due'
+/**
+ * How much a caller wants an attempt. `now`: in any case. `when-due`: only when one is due. `since`: unless one
+ * has failed after that moment of `performance.now()`, for somebody who asks several times for one purpose.
+ */
+export type Hurry = 'now' | 'when-due' | { readonly since: number }
+
+interface Failure {
+  readonly error: unknown
+  /** When it was known, and until when those in no hurry are answered with it, by `performance.now()`. */
+  readonly at: number
+  readonly until: number
+}
 
 const LONGEST_REST_MS = 30_000
 
@@ -43,8 +53,7 @@ export class MachineConnection {
   readonly #dependencies: ConnectDependencies
   readonly #spares = new WeakMap<Link, SpareLinks>()
   #state: ConnectionState = { kind: 'idle' }
-  /** The last failure, and until when callers in no hurry are answered with it. */
-  #failure: { readonly error: unknown; readonly until: number } | undefined
+  #failure: Failure | undefined
   #closed = false
 
   constructor(machine: string, dependencies: ConnectDependencies) {
@@ -84,8 +93,11 @@ export class MachineConnection {
       })
     }
     const failure = this.#failure
-    if (hurry === 'when-due' && failure !== undefined && performance.now() < failure.until)
-      throw failure.error
+    if (failure !== undefined && answers(failure, hurry)) {
+      throw signal?.aborted === true
+        ? new CancelledError(`connecting to ${this.machine}`, signal.reason)
+        : failure.error
+    }
     return this.#attempt.join(signal)
   }
 
@@ -138,8 +150,7 @@ export class MachineConnection {
       )
     } catch (error) {
       const stage = error instanceof ConnectError ? error.stage : 'config'
-      const now = performance.now()
-      if (!signal.aborted) this.#failure = { error, until: now + Math.min(now - began, LONGEST_REST_MS) }
+      if (!signal.aborted) this.#failure = failureAfter(performance.now() - began, error)
       this.#set(
         signal.aborted
           ? { kind: 'idle' }
@@ -187,6 +198,16 @@ export class MachineConnection {
     this.#state = state
     this.changes.emit(state)
   }
+}
+
+function failureAfter(ms: number, error: unknown): Failure {
+  const at = performance.now()
+  return { error, at, until: at + Math.min(ms, LONGEST_REST_MS) }
+}
+
+function answers({ at, until }: Failure, hurry: Hurry): boolean {
+  if (hurry === 'now') return false
+  return hurry === 'when-due' ? performance.now() < until : at >= hurry.since
 }
 
 function underWay({ stage, hop, asking }: Progress): ConnectionState {

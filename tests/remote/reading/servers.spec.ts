@@ -4,7 +4,7 @@ import { mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { STATUS } from '../../../scripts/machine/embedded/sftp/status.ts'
-import { packet, string, TYPE, uint32 } from '../../../scripts/machine/embedded/sftp/wire.ts'
+import { packet, string, TYPE, uint32, uint64 } from '../../../scripts/machine/embedded/sftp/wire.ts'
 import {
   startFakeServer,
   type FakeServer,
@@ -109,6 +109,27 @@ describe('reading', () => {
     expect(await rig.files.readText(file(path))).toMatch(/^c{150000,300000}$/)
   })
 
+  it('reads a file whole of which the server says that it is empty, however long it is', async () => {
+    const content = randomBytes(1_000_000)
+    writeFileSync(at('f'), content)
+    let id = 0
+    fake.alter = (request) => {
+      if (request[0] === TYPE.stat) id = request.readUInt32BE(1)
+      return request
+    }
+    const [size, mode] = [1, 4]
+    fake.judge = judging((name) =>
+      name === 'stat'
+        ? {
+            bytes: packet(TYPE.attrs, uint32(id), uint32(size | mode), uint64(0), uint32(0o100644)),
+          }
+        : 'answer',
+    )
+    expect(hash(await rig.files.readBytes(file(at('f')), 1_000_000))).toBe(hash(content))
+    await expect(rig.files.readBytes(file(at('f')), 999_999)).rejects.toMatchObject({ code: 'too-large' })
+    expect(hash(await rig.files.readRange(file(at('f')), 5, 999_990))).toBe(hash(content.subarray(5, -5)))
+  })
+
   it('says that a read failed, and closes the file', async () => {
     writeFileSync(at('f'), 'a'.repeat(300_000))
     fake.judge = judging((name, times) =>
@@ -201,18 +222,28 @@ describe('listing', () => {
     ])
   })
 
-  it('F92: names that are not UTF-8 are listed as what cannot be opened, and never as another file', async () => {
+  it('F92: of names that a server lists alike, because it reads them so itself, one is the file of that name', async () => {
     mkdirSync(at('d'))
-    const odd = Buffer.concat([Buffer.from(at('d/caf')), Buffer.from([0xe9]), Buffer.from('.txt')])
-    writeFileSync(odd, 'theirs')
-    expect((await rig.files.list(file(at('d')))).map(({ name, type }) => [name, type])).toEqual([
-      ['caf\ufffd.txt', 'other'],
-    ])
     writeFileSync(at('d/caf\ufffd.txt'), 'decoy')
-    const both = await rig.files.list(file(at('d')))
-    expect(names(both)).toEqual(['caf\ufffd.txt', 'caf\ufffd.txt'])
-    expect(both.map(({ type, version }) => [type, version === undefined]).toSorted()).toEqual([
+    let id = 0
+    fake.alter = (request) => {
+      if (request[0] === TYPE.readdir) id = request.readUInt32BE(1)
+      return request
+    }
+    const bare = (name: string): Buffer => Buffer.concat([string(name), string(name), uint32(0)])
+    const listed = ['caf\ufffd.txt', 'caf\ufffd.txt', 'gone\ufffd']
+    fake.judge = judging((name, times) =>
+      name === 'readdir' && times === 1
+        ? { bytes: packet(TYPE.name, uint32(id), uint32(listed.length), ...listed.map(bare)) }
+        : name === 'readdir'
+          ? { status: STATUS.eof }
+          : 'answer',
+    )
+    const entries = await rig.files.list(file(at('d')))
+    expect(names(entries)).toEqual(listed)
+    expect(entries.map(({ type, version }) => [type, version === undefined]).toSorted()).toEqual([
       ['file', expect.any(Boolean)],
+      ['other', true],
       ['other', true],
     ])
   })
