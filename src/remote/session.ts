@@ -71,8 +71,8 @@ export class MachineSession {
     // A path must not mean one file to a tool that reads and another one to a command.
     this.#usable = roots.kind === 'different' ? { kind: 'none', reason: apart(roots) } : commands
     this.#openingHelper = new SharedAttempt(`starting a helper shell on ${link.machine}`, async (signal) => {
-      const { loginShell, stat } = this.requireShell()
-      const functions = stat === 'gnu' ? FILE_FUNCTIONS : ''
+      const { loginShell } = this.requireShell()
+      const functions = this.hasFileFunctions ? FILE_FUNCTIONS : ''
       const helper = await HelperShell.open(this.exec, loginShell, functions, signal)
       this.#helper = helper
       return helper
@@ -103,7 +103,7 @@ export class MachineSession {
 
   /** The helper shell has the functions of `file-functions.ts`. */
   get hasFileFunctions(): boolean {
-    return this.shell?.stat === 'gnu'
+    return this.shell?.stat === 'gnu' && this.shell.find === 'gnu'
   }
 
   /** @throws ChannelError `no-exec` when commands cannot be used. */

@@ -4,6 +4,7 @@
  * call that it was fetched for, so that nobody is told what was true for somebody else.
  */
 import type { RemotePath } from '../../base/remote-path.ts'
+import type { ListedEntry } from './listed-entry.ts'
 import type { Look } from './look.ts'
 import type { FileStat } from './stat.ts'
 
@@ -23,20 +24,21 @@ interface Held {
   readonly caller: Caller
   readonly at: number
   stat: { readonly value: FileStat | undefined } | undefined
-  content: { readonly version: string; readonly bytes: Buffer } | undefined
+  content: Buffer | undefined
+  listing: readonly ListedEntry[] | undefined
 }
 
 export class Handover {
   readonly #held = new Map<RemotePath, Held>()
 
-  offer({ canonical, stat, content }: Look, caller: Caller): void {
+  offer({ canonical, stat, content, listing }: Look, caller: Caller): void {
     this.#held.delete(canonical)
     this.#held.set(canonical, {
       caller,
       at: performance.now(),
       stat: { value: stat },
-      content:
-        stat === undefined || content === undefined ? undefined : { version: stat.version, bytes: content },
+      content,
+      listing,
     })
     if (this.#held.size <= MOST) return
     const oldest = this.#held.keys().next()
@@ -55,7 +57,14 @@ export class Handover {
     const held = this.#fresh(path, caller)
     const content = held?.content
     if (held !== undefined) held.content = undefined
-    return content?.bytes
+    return content
+  }
+
+  takeListing(path: RemotePath, caller: Caller): readonly ListedEntry[] | undefined {
+    const held = this.#fresh(path, caller)
+    const listing = held?.listing
+    if (held !== undefined) held.listing = undefined
+    return listing
   }
 
   /** The whole, for who is about to change the file; undefined when part of it was given away. */
@@ -66,7 +75,7 @@ export class Handover {
     const held = this.#fresh(path, caller)
     this.#held.delete(path)
     if (held?.stat === undefined) return undefined
-    return { stat: held.stat.value, content: held.content?.bytes }
+    return { stat: held.stat.value, content: held.content }
   }
 
   /** Something may have changed. */

@@ -8,59 +8,65 @@ import type { FileAttributes, SftpChannel, SftpEntry, SftpHandle } from '../../s
 import { SftpStatusError } from '../../ssh/errors.ts'
 import type { MachineSession } from '../session.ts'
 import { FileError, asFileError } from './errors.ts'
-import { typeOf, type FileType } from './stat.ts'
+import { typeOf } from './stat.ts'
+import type { ListedEntry } from './listed-entry.ts'
 import { exactVersionsIn, plainVersion } from './versions.ts'
 import type { Shown } from './read.ts'
 
 /** READDIR requests in flight on one handle; servers answer about 100 names each. */
-const FIRST_IN_FLIGHT = 4
-const MOST_IN_FLIGHT = 64
+const FIRST_IN_FLIGHT = 16
+const MOST_IN_FLIGHT = 128
 const LOOKED_AT_ONCE = 256
+/** As the host's own listings are ordered. */
+const BY_NAME = new Intl.Collator()
 /** A server that gives so many batches of nothing in a row, and no end, gives none ever. */
 const MOST_EMPTY = 1000
 
-export interface ListedEntry {
-  /** As the host shows it; `path` has the bytes. */
-  readonly name: string
-  /** Links count as what they lead to; dangling ones are `other`. */
-  readonly type: Exclude<FileType, 'symlink'>
-  readonly size: number
-  readonly isLink: boolean
-  /** Where the entry really is: the link's target, or the entry itself. */
-  readonly path: RemotePath
-  /** As `stat` of the path has it; undefined when that is not known. */
-  readonly version: string | undefined
+/** Entries as they were found, in the order of the host's own listings and by the names that it shows. */
+export function inOrder(entries: readonly ListedEntry[]): ListedEntry[] {
+  return withoutDecoys(entries)
+    .map((entry) => ({ ...entry, name: shownName(entry.name) }))
+    .toSorted((a, b) => BY_NAME.compare(a.name, b.name))
 }
 
-/** Direct children in the order of the host's own listings. @throws FileError. */
+/** Direct children as they are found, by their own names. @throws FileError; LinkLostError; CancelledError. */
 export async function listFolder(
   session: MachineSession,
   folder: Shown,
   signal?: AbortSignal,
 ): Promise<ListedEntry[]> {
-  const doing = `cannot list "${folder.shown}"`
   try {
-    const sftp = await session.sftp(signal)
-    // An OpenSSH server answers "no such file" for a folder that is a file, so ask first.
-    if (typeOf((await sftp.stat(folder.path, signal)).mode) !== 'directory') {
-      throw new FileError(`${doing}: not a directory`, 'not-directory', { machine: session.machine })
-    }
-    const [entries, exact] = await Promise.all([
-      readEntries(sftp, folder.path, signal),
-      exactVersionsIn(session, folder.path, signal),
-    ])
-    // OpenSSH leaves out what it cannot look at: a folder that may not be searched would seem to be empty.
-    if (entries.length === 0) await sftp.stat(`${folder.path}/.`, signal)
-    const seen = await lookAtEntries(sftp, folder.path, entries, signal)
-    const listed = seen.map(({ plain, ...entry }) => ({
-      ...entry,
-      name: shownName(entry.name),
-      version: plain === undefined || exact === undefined ? plain : exact.get(entry.name),
-    }))
-    return listed.toSorted((a, b) => a.name.localeCompare(b.name))
+    return await listed(session, folder, signal)
   } catch (error) {
-    throw asFileError(error, doing)
+    throw asFileError(error, `cannot list "${folder.shown}"`)
   }
+}
+
+async function listed(
+  session: MachineSession,
+  folder: Shown,
+  signal: AbortSignal | undefined,
+): Promise<ListedEntry[]> {
+  const sftp = await session.sftp(signal)
+  const [attributes, entries, exact] = await Promise.all([
+    sftp.stat(folder.path, signal),
+    // An OpenSSH server answers "no such file" for a folder that is a file.
+    readEntries(sftp, folder.path, signal).catch((error: unknown) => ({ error })),
+    exactVersionsIn(session, folder.path, signal),
+  ])
+  if (typeOf(attributes.mode) !== 'directory') {
+    const why = `cannot list "${folder.shown}": not a directory`
+    throw new FileError(why, 'not-directory', { machine: session.machine })
+  }
+  if ('error' in entries) throw entries.error
+  // OpenSSH leaves out what it cannot look at: a folder that may not be searched would seem to be empty.
+  if (entries.length === 0) await sftp.stat(`${folder.path}/.`, signal)
+  const seen = await lookAtEntries(sftp, folder.path, entries, signal)
+  if (exact === undefined) return seen
+  return seen.map((entry) => ({
+    ...entry,
+    version: entry.version === undefined ? undefined : exact.get(entry.name),
+  }))
 }
 
 /** Everything that is in a folder, in the server's order. @throws SftpStatusError; FileError for a list without end. */
@@ -84,7 +90,7 @@ async function readAllBatches(
 ): Promise<SftpEntry[]> {
   const entries: SftpEntry[] = []
   let empty = 0
-  for (let inFlight = FIRST_IN_FLIGHT; ; inFlight = Math.min(inFlight * 2, MOST_IN_FLIGHT)) {
+  for (let inFlight = FIRST_IN_FLIGHT; ; inFlight = Math.min(inFlight * 8, MOST_IN_FLIGHT)) {
     const batches = await Promise.all(Array.from({ length: inFlight }, () => sftp.readFolder(handle, signal)))
     let ended = false
     for (const batch of batches) {
@@ -103,16 +109,13 @@ async function readAllBatches(
   }
 }
 
-/** An entry with its token by SFTP; undefined where nothing was found by its name. */
-type Seen = Omit<ListedEntry, 'version'> & { readonly plain: string | undefined }
-
 async function lookAtEntries(
   sftp: SftpChannel,
   folder: RemotePath,
   entries: readonly SftpEntry[],
   signal: AbortSignal | undefined,
-): Promise<Seen[]> {
-  const seen: Seen[] = []
+): Promise<ListedEntry[]> {
+  const seen: ListedEntry[] = []
   const unclear: SftpEntry[] = []
   for (const entry of entries) {
     const { mode } = entry.attributes
@@ -123,10 +126,10 @@ async function lookAtEntries(
     const burst = unclear.slice(at, at + LOOKED_AT_ONCE)
     seen.push(...(await Promise.all(burst.map((entry) => lookAt(sftp, folder, entry, signal)))))
   }
-  return withoutDecoys(seen)
+  return seen
 }
 
-function seenAs(name: string, path: RemotePath, attributes: FileAttributes, isLink: boolean): Seen {
+function seenAs(name: string, path: RemotePath, attributes: FileAttributes, isLink: boolean): ListedEntry {
   const type = typeOf(attributes.mode)
   return {
     name,
@@ -134,12 +137,12 @@ function seenAs(name: string, path: RemotePath, attributes: FileAttributes, isLi
     size: attributes.size,
     isLink,
     path,
-    plain: plainVersion(attributes),
+    version: plainVersion(attributes),
   }
 }
 
-function nothing(name: string, path: RemotePath, isLink: boolean): Seen {
-  return { name, type: 'other', size: 0, isLink, path, plain: undefined }
+function nothing(name: string, path: RemotePath, isLink: boolean): ListedEntry {
+  return { name, type: 'other', size: 0, isLink, path, version: undefined }
 }
 
 /** Ask for what an entry leads to. What cannot be looked at is listed all the same. */
@@ -148,7 +151,7 @@ async function lookAt(
   folder: RemotePath,
   { name, attributes }: SftpEntry,
   signal: AbortSignal | undefined,
-): Promise<Seen> {
+): Promise<ListedEntry> {
   const path = childOf(folder, name)
   const isLink = typeOf(attributes.mode) === 'symlink'
   try {
@@ -164,7 +167,7 @@ async function lookAt(
  * Entries that read alike cannot be told apart by who opens them by what is shown: whose name is not the one
  * that is shown is marked as nothing that can be opened. Only its own path leads to it.
  */
-function withoutDecoys(entries: readonly Seen[]): Seen[] {
+function withoutDecoys(entries: readonly ListedEntry[]): ListedEntry[] {
   const alike = new Map<string, number>()
   for (const { name } of entries) {
     const shown = shownName(name)

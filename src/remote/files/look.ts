@@ -1,6 +1,6 @@
 /**
  * All that a caller will want to know of a path, in one question to the helper shell: where it really is,
- * what it is, and what it holds. Only for what is in order; everything else is for SFTP to find out.
+ * what it is, and what it holds, a file or a folder. Only for what is in order; everything else is for SFTP to find out.
  */
 import { nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
 import { textOfBytes } from '../../base/name-bytes.ts'
@@ -8,6 +8,8 @@ import { quote } from '../../base/shell-word.ts'
 import { LOOKED } from '../shell/file-functions.ts'
 import type { MachineSession } from '../session.ts'
 import { answerOf } from './helper-answer.ts'
+import { parseListing } from './list-by-shell.ts'
+import type { ListedEntry } from './listed-entry.ts'
 import { parseShellStat } from './shell-stat.ts'
 import type { FileStat } from './stat.ts'
 
@@ -21,6 +23,8 @@ export interface Look {
   readonly stat: FileStat | undefined
   /** The whole content, where it was asked for, is a regular file's and not larger than asked. */
   readonly content: Buffer | undefined
+  /** What is in it, where content was asked for and it is a folder. */
+  readonly listing?: readonly ListedEntry[] | undefined
 }
 
 /**
@@ -48,6 +52,10 @@ export async function lookByShell(
   const stat = line < 0 ? undefined : parseShellStat(output.toString('latin1', end + 1, line))
   if (stat === undefined) return undefined
   if (status === LOOKED.without) return { canonical, stat, content: undefined }
+  if (status === LOOKED.withListing) {
+    const listing = parseListing(canonical, output.subarray(line + 1))
+    return { canonical, stat, content: undefined, listing }
+  }
   if (status !== LOOKED.withContent) return undefined
   const content = output.subarray(line + 1)
   // One more byte is asked for than wanted: then it is not the whole. Kernel files say 0 and hold text.

@@ -17,7 +17,9 @@ import { Contents } from './contents.ts'
 import { FileError, asFileError } from './errors.ts'
 import { Handover, type Caller } from './handover.ts'
 import { KnownPaths } from './known-paths.ts'
-import { listFolder, type ListedEntry } from './list.ts'
+import { inOrder, listFolder } from './list.ts'
+import { listByShell } from './list-by-shell.ts'
+import type { ListedEntry } from './listed-entry.ts'
 import { Leftovers } from './leftovers.ts'
 import { lookByShell, type Look } from './look.ts'
 import { FETCHED_WITH_LOOK, QuickChanges } from './quick-changes.ts'
@@ -182,7 +184,11 @@ export class RemoteFiles {
           })
         }
       }
-      return listFolder(session, folder, options.signal)
+      const caller = this.#lookingAhead(session, options)
+      const held = caller === undefined ? undefined : this.#handover.takeListing(folder.path, caller)
+      if (held !== undefined) return inOrder(held)
+      const quick = this.#isFar(session) ? await listByShell(session, folder.path, options.signal) : undefined
+      return inOrder(quick ?? (await listFolder(session, folder, options.signal)))
     })
   }
 

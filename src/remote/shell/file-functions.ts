@@ -18,6 +18,8 @@ export const LOOKED = {
   withContent: 0,
   /** Nothing is there; only the path follows. */
   absent: 1,
+  /** The path, the line of `stat`, and what `list` prints of the folder follow. */
+  withListing: 6,
   /** The path and the line of `stat` follow. */
   without: 4,
 } as const
@@ -44,12 +46,17 @@ export const PUBLISHED = 0
 
 /**
  * look: tell what a path is. $p path, $d its folder, $n its name, $b most bytes of content to print, 0 for none.
- * Prints the canonical path, NUL, the line of `stat` through links, and the content.
+ * Prints the canonical path, NUL, the line of `stat` through links, and the content or what is in the folder.
  *
  * publish: put a new content in place. $d the folder, by its canonical path, $n the name, $t a temporary name,
  * $b bytes (at least one) that come on descriptor 3, $u umask of the temporary file, $c its mode where that does not do, else
  * empty, $e the token that the file must have, or `-` when nothing may be there.
  * Prints the line of `stat` of what is published. Any other status than 0: nothing is, and nothing is left.
+ *
+ * list: tell what is in a folder. $d the folder, by its canonical path. Prints records that end with NUL: \`E\` and
+ * fields for an entry that is no link; \`B\` and the name of a link to nothing; \`L\` and the name of any other link,
+ * for each of which there is later one with \`S\`, a line of \`stat\` and the name, and one that is its canonical path,
+ * these in the order of the links.
  *
  * around: tell what lies by the names of AROUND in the folders that are its arguments. $c non-empty: with contents.
  * Prints, each ended by NUL: for every folder its canonical path, or nothing where it cannot be entered, then for
@@ -79,6 +86,10 @@ look() {
   printf '%s\\000' "$q"
   stat -L -c '${STAT_FORMAT}' -- "./$n" || return 3
   if [ "$b" -gt 0 ] && [ -f "$n" ]; then head -c "$((b+1))" -- "./$n" || return 5
+  elif [ "$b" -gt 0 ] && [ -d "$n" ]; then
+    d=$q
+    list && return 6
+    return 5
   else return 4
   fi
 }
@@ -111,6 +122,13 @@ publish() {
   fi
   rm -f -- "./$t"
   return 4
+}
+list() {
+  cd -P -- "$d" && [ "$PWD" = "$d" ] || return 3
+  find . -mindepth 1 -maxdepth 1 \\( ! -type l -printf 'E%y %s %m %D %i %T@ %C@ %f\\000' \\) \\
+    -o \\( -xtype l -printf 'B%f\\000' \\) \\
+    -o \\( -printf 'L%f\\000' -exec stat -L --printf='S${STAT_FORMAT} %n\\000' -- {} + \\
+      -exec readlink -z -f -- {} + \\)
 }
 around() {
   i=$#

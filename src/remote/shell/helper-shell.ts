@@ -14,6 +14,10 @@ import { MarkedStream, randomMark } from './marked.ts'
 import { helperScript } from './scripts.ts'
 
 const ANSWER_MS = 15_000
+/** How often it is looked whether a question is without one. */
+const LOOK_MS = 500
+/** A status and the character behind it, in bytes. */
+const LONGEST_STATUS = 4
 
 export interface HelperAnswer {
   readonly status: number
@@ -35,9 +39,11 @@ export class HelperShell {
   readonly #key: string
   readonly #waiting: ((answer: HelperAnswer) => void)[] = []
   readonly #gone = new AbortController()
-  #buffered: Buffer = Buffer.alloc(0)
-  /** Bytes of it that are known to hold no end. */
-  #searched = 0
+  /** What has come and holds no whole answer, in pieces. */
+  #parts: Buffer[] = []
+  /** The last of it, in which an end may have begun. */
+  #tail: Buffer = Buffer.alloc(0)
+  #heardAt = 0
 
   /** @param functions - shell text with what the questions use. @throws ChannelError, LinkLostError. */
   static async open(
@@ -89,6 +95,12 @@ export class HelperShell {
     let verdict: Promise<void> | undefined
     const lost = (message: string, cause?: unknown): LinkLostError =>
       new LinkLostError(message, { machine: this.#machine, outcomeUnknown: changes, cause })
+    const asked = performance.now()
+    const silent = new AbortController()
+    // A long answer takes as long as it takes to come.
+    const timer = setInterval(() => {
+      if (performance.now() - Math.max(asked, this.#heardAt) > ANSWER_MS) silent.abort()
+    }, LOOK_MS)
     return race(
       () =>
         new Promise<HelperAnswer>((resolve) => {
@@ -103,20 +115,22 @@ export class HelperShell {
           signal: this.#gone.signal,
           error: (reason) => lost(`the helper shell ended during a question: ${messageOf(reason)}`, reason),
         },
-      ],
-      {
-        afterMs: ANSWER_MS,
-        error: () => {
-          // Later answers would be taken for earlier ones: this shell is of no more use.
-          this.close()
-          verdict = this.#channel.owner.suspect(ANSWER_MS)
-          return lost(`no answer within ${ANSWER_MS / 1000} s`)
+        {
+          signal: silent.signal,
+          error: () => {
+            // Later answers would be taken for earlier ones: this shell is of no more use.
+            this.close()
+            verdict = this.#channel.owner.suspect(ANSWER_MS)
+            return lost(`no answer within ${ANSWER_MS / 1000} s`)
+          },
         },
-      },
-    ).catch(async (error: unknown) => {
-      await verdict
-      throw error
-    })
+      ],
+    )
+      .catch(async (error: unknown) => {
+        await verdict
+        throw error
+      })
+      .finally(() => clearInterval(timer))
   }
 
   /** Another one is opened when it is needed. */
@@ -130,19 +144,28 @@ export class HelperShell {
   }
 
   #receive(chunk: Buffer): void {
-    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk])
-    for (;;) {
-      const at = this.#buffered.indexOf(this.#end, this.#searched)
-      const stop = at < 0 ? -1 : this.#buffered.indexOf(0x1e, at + this.#end.length)
-      if (stop < 0) {
-        this.#searched = at < 0 ? Math.max(0, this.#buffered.length - this.#end.length) : at
-        return
-      }
-      const status = Number(this.#buffered.toString('latin1', at + this.#end.length, stop))
-      const output = this.#buffered.subarray(0, at)
-      this.#buffered = this.#buffered.subarray(stop + 1)
-      this.#searched = 0
-      this.#waiting.shift()?.({ status, output })
+    this.#heardAt = performance.now()
+    this.#parts.push(chunk)
+    const window = Buffer.concat([this.#tail, chunk])
+    if (this.#endIn(window, 0) === undefined) {
+      this.#tail = window.subarray(-(this.#end.length + LONGEST_STATUS))
+      return
     }
+    let rest = Buffer.concat(this.#parts)
+    for (let end = this.#endIn(rest, 0); end !== undefined; end = this.#endIn(rest, 0)) {
+      const { at, stop, status } = end
+      this.#waiting.shift()?.({ status, output: rest.subarray(0, at) })
+      rest = rest.subarray(stop + 1)
+    }
+    this.#parts = [rest]
+    this.#tail = rest.subarray(-(this.#end.length + LONGEST_STATUS))
+  }
+
+  /** Where an answer ends, and its status; undefined when it does not end there, or not yet. */
+  #endIn(bytes: Buffer, from: number): { at: number; stop: number; status: number } | undefined {
+    const at = bytes.indexOf(this.#end, from)
+    const stop = at < 0 ? -1 : bytes.indexOf(0x1e, at + this.#end.length)
+    if (stop < 0) return undefined
+    return { at, stop, status: Number(bytes.toString('latin1', at + this.#end.length, stop)) }
   }
 }
