@@ -17,6 +17,9 @@ import { readAll, readChunks, readRange, requireRegular, type Shown } from './re
 import { AlreadyThereError, publish } from './save.ts'
 import { statPath, type FileStat } from './stat.ts'
 import { VolumeError } from './volume.ts'
+import type { Observation } from './watch/observation.ts'
+import { observe } from './watch/observe.ts'
+import { Watcher } from './watch/watcher.ts'
 import {
   BINARY_SAMPLE_BYTES,
   TextStream,
@@ -59,9 +62,11 @@ export class RemoteFiles {
   readonly #locks = new KeyedLock()
   readonly #memory = new ContentMemory()
   readonly #leftovers = new Leftovers()
+  readonly #watcher: Watcher
 
   constructor(machine: Machine) {
     this.#machine = machine
+    this.#watcher = new Watcher(machine)
   }
 
   /** `shown` is the path as messages show it; default: the path itself. */
@@ -135,6 +140,26 @@ export class RemoteFiles {
 
   async list(folder: Shown, options: CallOptions = {}): Promise<ListedEntry[]> {
     return this.#reading(options, (session) => listFolder(session, folder, options.signal))
+  }
+
+  /** What is at each of many paths now, in their order and in one flight: a round of the watches. */
+  async observe(paths: readonly RemotePath[], options: CallOptions = {}): Promise<Observation[]> {
+    return this.#reading(options, (session) => observe(session, paths, options.signal))
+  }
+
+  /**
+   * Tell of changes to a file, a folder with its direct entries, or what is not there yet.
+   * @param signal - cancels the beginning only, as with the host's own provider.
+   * @returns the end of the watch. @throws as `Watcher.begin`.
+   */
+  async watch(
+    file: Shown,
+    changed: (error?: Error) => void,
+    signal: AbortSignal,
+  ): Promise<() => Promise<void>> {
+    return this.#reading({ signal, hurry: 'when-due' }, (session) =>
+      this.#watcher.begin(session, file, changed, signal),
+    )
   }
 
   /**

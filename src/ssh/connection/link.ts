@@ -160,6 +160,17 @@ export class Link {
     return race(() => this.#openingSftp.join(signal), [diesWith(this.dead)])
   }
 
+  /** Let all that `send` asks for at once leave in one piece: a line takes many small packets one round trip each. */
+  inOnePiece<T>(send: () => T): T {
+    const { stream } = this.#carrier
+    stream.cork()
+    try {
+      return send()
+    } finally {
+      stream.uncork()
+    }
+  }
+
   /** The SFTP channel that is open now; asking for it is no use of the connection. */
   get openedSftp(): SftpChannel | undefined {
     return this.#sftp?.usable === true ? this.#sftp : undefined
