@@ -116,8 +116,8 @@ export class Patrol {
       while (!ended.aborted) {
         const now = performance.now()
         if (now >= this.#due) {
-          if (untold.length > 0) notices.missed()
           const heard = notices.take()
+          if (without(untold, heard).length > 0) notices.missed()
           const covered = heard !== 'all' && notices.covers(this.#wanted())
           const changed = await this.#look(session, 'everything', heard, ended)
           untold = covered ? without(changed, heard) : []
