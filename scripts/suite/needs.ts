@@ -28,6 +28,7 @@ const NEEDS: readonly Need[] = [
   { program: 'chromium', debian: 'chromium' },
   { program: 'pgrep', debian: 'procps' },
   { program: 'ss', debian: 'iproute2' },
+  { program: 'inotifywait', debian: 'inotify-tools' },
 ]
 
 /** A second account, for what must be refused to the one that runs the suite. */

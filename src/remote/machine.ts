@@ -44,4 +44,13 @@ export class Machine {
     if (hurry !== 'now') await this.connection.link(signal, hurry)
     return this.#beginning.join(signal)
   }
+
+  /**
+   * The session of the live link, probing first where nobody has; undefined while there is no link. Neither
+   * connects nor counts as a use of the connection.
+   */
+  async sessionIfConnected(signal?: AbortSignal): Promise<MachineSession | undefined> {
+    if (this.current !== undefined) return this.current
+    return this.connection.current === undefined ? undefined : this.#beginning.join(signal)
+  }
 }

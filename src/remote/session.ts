@@ -137,6 +137,13 @@ export class MachineSession {
     return able ? helper : undefined
   }
 
+  /** The helper shell where it is open, or can be at once; undefined when a question would wait for room. */
+  async helperAtHand(signal?: AbortSignal): Promise<HelperShell | undefined> {
+    if (this.#helper?.usable === true) return this.#helper
+    if (this.shell === undefined || !this.link.hasRoom({ lasting: true })) return undefined
+    return this.helper(signal)
+  }
+
   async helper(signal?: AbortSignal): Promise<HelperShell> {
     if (this.#helper?.usable === true) return this.#helper
     return this.#openingHelper.join(signal)

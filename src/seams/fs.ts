@@ -184,7 +184,10 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     )
   }
 
-  /** Tell of changes to a remote file or folder until the signal fires. Later hosts call it. */
+  /**
+   * Tell of changes to a file, a folder's direct entries, or what is not there yet, until the returned function
+   * is called; the signal cancels the beginning only. Later hosts call it.
+   */
   async watch(
     target: FsTarget,
     changed: (error?: Error) => void,

@@ -24,7 +24,6 @@ import { placeKey, type Place } from '../places/place.ts'
 import type { Shown } from '../remote/files/read.ts'
 import type { WriteGuard } from '../remote/files/change.ts'
 import type { CallOptions, RemoteFiles } from '../remote/files/remote-files.ts'
-import { watchPath } from '../remote/files/watch.ts'
 
 /** What is known of a session's folder while its machine cannot be asked. */
 const UNREACHABLE_FOLDER = { type: 'directory', version: FsVersion('unreachable') } as const
@@ -179,7 +178,12 @@ export class RemoteFileSystem {
     changed: (error?: Error) => void,
     signal: AbortSignal,
   ): Promise<() => Promise<void>> {
-    return inHostTerms(() => watchPath(this.#files(place), shownAs(place, target), changed, signal))
+    const told = (error?: Error): void => {
+      if (error === undefined) return changed()
+      const failure = toFsError(error)
+      changed(failure instanceof Error ? failure : error)
+    }
+    return inHostTerms(() => this.#files(place).watch(shownAs(place, target), told, signal))
   }
 
   #files(place: Place): RemoteFiles {

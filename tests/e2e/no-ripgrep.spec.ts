@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { call, setStage, stepOf, type Stage } from '../support/host.ts'
-import { furnish, hidingRipgrep } from '../support/userlands.ts'
+import { furnish, hiding } from '../support/userlands.ts'
 
 // Each test boots a whole host at least once.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
@@ -11,7 +11,7 @@ let stage: Stage
 let project = ''
 
 beforeAll(async () => {
-  stage = await setStage({ profile: 'headless', machine: { within: hidingRipgrep() } })
+  stage = await setStage({ profile: 'headless', machine: { within: hiding('rg') } })
   furnish(join(dirname(stage.machine.home), 'bin'), 'busybox')
   project = join(realpathSync(stage.machine.home), 'project')
   for (const folder of ['.git', 'src', 'build', 'src/.cache']) {

@@ -1,5 +1,14 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,7 +16,14 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { oneLine, quotingOf, startProbe, startScript } from '../../src/remote/shell/command-line.ts'
 import { markedLines } from '../../src/remote/shell/marked-answer.ts'
 import { MarkedStream } from '../../src/remote/shell/marked.ts'
-import { AWAIT_GROUP, END_GROUP, LAUNCH, PROBE, helperScript } from '../../src/remote/shell/scripts.ts'
+import {
+  AWAIT_GROUP,
+  END_GROUP,
+  LAUNCH,
+  NOTIFY,
+  PROBE,
+  helperScript,
+} from '../../src/remote/shell/scripts.ts'
 import { parseProbe } from '../../src/remote/capabilities.ts'
 
 const run = promisify(execFile)
@@ -110,6 +126,8 @@ describe.each(LOGIN_SHELLS)('a command line for the login shell %s', (shell) => 
 describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
   'under $name',
   ({ shell }) => {
+    const listening: number[] = []
+
     it('probes a machine between its marks', async () => {
       const words = ['MARK', '\\\\', '\\!']
       const env = { ...process.env, LANG: 'C.UTF-8', LC_ALL: '' }
@@ -199,6 +217,53 @@ describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
       await ended.exit
       expect((await awaited.exit).code).toBe(0)
       expect(membersOf(started.child.pid ?? 0)).toBe(0)
+    })
+
+    it('tells of changes by the numbers of the paths, and when it listens to the wrong folders', async () => {
+      const at = mkdtempSync(join(folder, 'news '))
+      writeFileSync(join(at, 'file'), 'a')
+      mkdirSync(join(at, 'folder'))
+      const listen = async (
+        names: readonly string[],
+      ): Promise<{ says(word: string, when: () => void): Promise<void> }> => {
+        const news = start(
+          shell,
+          NOTIFY,
+          names.map((name) => join(at, name)),
+        )
+        listening.push(news.child.pid ?? 0)
+        const said = (): string[] => news.output().split(/\s+/)
+        await until(() => said().includes('ready'))
+        return {
+          says: async (word, when) => {
+            expect(said()).not.toContain(word)
+            when()
+            await until(() => said().includes(word))
+          },
+        }
+      }
+      const there = await listen(['folder', 'file', 'other'])
+      await there.says('2', () => appendFileSync(join(at, 'file'), 'b'))
+      // It has been heard when the next one is told, and concerned none of the paths.
+      writeFileSync(join(at, 'sibling'), '')
+      await there.says('1', () => writeFileSync(join(at, 'folder', 'in\nit'), ''))
+      await there.says('3', () => writeFileSync(join(at, 'other'), ''))
+      await there.says('over', () => renameSync(join(at, 'folder'), join(at, 'moved')))
+      const absent = await listen(['not/yet/there'])
+      await absent.says('over', () => mkdirSync(join(at, 'not')))
+      for (const pid of listening.splice(0)) {
+        process.kill(-pid, 'SIGTERM')
+        await until(() => membersOf(pid) === 0)
+      }
+    })
+
+    it('tells of no change where nothing of it can be listened to, and ends', async () => {
+      const { stdout } = await run(
+        shell[0],
+        [...shell.slice(1), '-c', `PATH=/nonexistent; ${NOTIFY}`, 'presence', folder],
+        {},
+      ).catch((ended: unknown) => ended as { stdout: string })
+      expect(stdout).toBe('')
     })
 
     it('answers a helper one line at a time, with its status', async () => {

@@ -51,10 +51,10 @@ exec /usr/bin/grep "$@"
 `,
 }
 
-/** Argv in front of a server's own that hides ripgrep from all it starts. */
-export function hidingRipgrep(): string[] {
-  const rg = findProgram('rg')
-  const hidden = rg === undefined ? [] : ['--ro-bind', '/dev/null', realpathSync(rg)]
+/** Argv in front of a server's own that hides a program from all it starts. */
+export function hiding(program: string): string[] {
+  const found = findProgram(program)
+  const hidden = found === undefined ? [] : ['--ro-bind', '/dev/null', realpathSync(found)]
   // sshd as root changes accounts, which a sandbox would forbid it.
   const privileges = process.getuid?.() === 0 ? ['--cap-add', 'ALL'] : []
   return ['bwrap', '--die-with-parent', '--dev-bind', '/', '/', ...hidden, ...privileges, '--']
@@ -82,7 +82,7 @@ export async function startRigWithoutRipgrep(
   options: Partial<OpenSshOptions> = {},
 ): Promise<Rig> {
   const folder = mkdtempSync('/var/tmp/presence-rig-')
-  const server = await startOpenSsh({ folder, within: hidingRipgrep(), ...options })
+  const server = await startOpenSsh({ folder, within: hiding('rg'), ...options })
   furnish(join(dirname(server.home), 'bin'), userland)
   return rigOf(folder, server)
 }

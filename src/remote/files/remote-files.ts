@@ -28,6 +28,9 @@ import { WHOLE_FILE, readAll, readChunks, readRange, requireRegular, type Shown 
 import { statPath, type FileStat } from './stat.ts'
 import { Surroundings } from './surroundings.ts'
 import { BINARY_SAMPLE_BYTES, TextStream, decodeText, type LiteralEdit } from './text.ts'
+import type { Observation } from './watch/observation.ts'
+import { observe } from './watch/observe.ts'
+import { Watcher } from './watch/watcher.ts'
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
@@ -51,11 +54,13 @@ export class RemoteFiles {
   readonly #known = new KnownPaths()
   readonly #surroundings = new Surroundings(this.#contents)
   readonly #changes: Changes
+  readonly #watcher: Watcher
   /** Whose answers are kept. */
   #answering: MachineSession | undefined
 
   constructor(machine: Machine) {
     this.#machine = machine
+    this.#watcher = new Watcher(machine)
     this.#changes = new Changes({
       machine: machine.name,
       memory: this.#memory,
@@ -190,6 +195,26 @@ export class RemoteFiles {
       const quick = this.#isFar(session) ? await listByShell(session, folder.path, options.signal) : undefined
       return inOrder(quick ?? (await listFolder(session, folder, options.signal)))
     })
+  }
+
+  /** What is at each of many paths now, in their order and in one flight: a round of the watches. */
+  async observe(paths: readonly RemotePath[], options: CallOptions = {}): Promise<Observation[]> {
+    return this.#reading(options, (session) => observe(session, paths, options.signal))
+  }
+
+  /**
+   * Tell of changes to a file, a folder with its direct entries, or what is not there yet.
+   * @param signal - cancels the beginning only, as with the host's own provider.
+   * @returns the end of the watch. @throws as `Watcher.begin`.
+   */
+  async watch(
+    file: Shown,
+    changed: (error?: Error) => void,
+    signal: AbortSignal,
+  ): Promise<() => Promise<void>> {
+    return this.#reading({ signal, hurry: 'when-due' }, (session) =>
+      this.#watcher.begin(session, file, changed, signal),
+    )
   }
 
   /**

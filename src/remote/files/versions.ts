@@ -95,7 +95,8 @@ function parseListed(text: string): Map<string, string> {
   return found
 }
 
-function formatOf(session: MachineSession): string | undefined {
+/** `stat`'s option for a token, its quotation mark still open for what may follow; undefined where it cannot tell. */
+export function formatOf(session: MachineSession): string | undefined {
   const flavour = session.shell?.stat
   return flavour === 'gnu' || flavour === 'bsd' ? FORMATS[flavour] : undefined
 }

@@ -56,7 +56,7 @@ export class HelperShell {
     const start = startScript(helperScript(functions), [mark, key], loginShell)
     let helper: HelperShell | undefined
     const yields = (): void => helper?.closeIfIdle()
-    const channel = await exec(start.commandLine, { signal, lasting: true, yields })
+    const channel = await exec(start.commandLine, { signal, lasting: true, idles: true, yields })
     if (start.preamble !== '') channel.stdin.write(start.preamble)
     helper = new HelperShell(channel, mark, key)
     return helper

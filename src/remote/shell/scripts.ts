@@ -176,6 +176,57 @@ done
 `
 
 /**
+ * Tell of changes to the absolute paths `$1…`, by `inotifywait` where the machine has it; ends where it has not,
+ * or where it refuses. A folder tells of its entries too; anything else is watched through the folder that it is
+ * in, so that one that is replaced, removed or made is told of.
+ *
+ * Prints a line of words for each lot of news: `ready` once it listens, the number of each path that something
+ * happened to, `partial` when one of them cannot be listened to, and `over` when what is listened to is no longer
+ * what the paths mean. Names are only looked for in what `inotifywait` prints, never taken from it. At most five
+ * lots a second, however much happens: what comes meanwhile waits in the pipe and is read at once.
+ */
+export const NOTIFY = `
+LC_ALL=C
+export LC_ALL
+l='
+'
+above() {
+  d=\${1%/*} c=0
+  while [ -n "$d" ] && ! [ -d "$d" ]; do d=\${d%/*} c=$((c+1)); done
+  d=\${d:-/}
+}
+n=$# i=0 deep=' ' known=$l blind=
+for p do
+  i=$((i+1))
+  if [ -d "$p" ]; then d=$p
+  else above "$p"; if [ "$c" -gt 0 ]; then deep="$deep$i:$c "; fi
+  fi
+  if ! [ -r "$d" ]; then blind=yes
+  else case $known in *"$l$d$l"*) ;; *) known="$known$d$l"; set -- "$@" "$d" ;; esac
+  fi
+done
+if [ -n "$blind" ]; then echo partial; fi
+if [ "$#" -eq "$n" ]; then exit 1; fi
+( shift "$n"
+  exec inotifywait -m --format '%e %w%f' -e modify -e attrib -e close_write -e move -e create -e delete \\
+    -e delete_self -e move_self -- "$@" 2>&1
+) | while b=$(dd bs=65536 count=1 2>/dev/null) && [ -n "$b" ]; do
+  b=" $l$b$l" w= i=0
+  case $b in *"\${l}Watches established"*) w=' ready' ;; esac
+  case $b in *"\${l}DELETE_SELF"*|*"\${l}MOVE_SELF"*|*"\${l}UNMOUNT"*|*"\${l}Q_OVERFLOW"*) w="$w over" ;; esac
+  for p do
+    i=$((i+1))
+    if [ "$i" -gt "$n" ]; then break; fi
+    case $b in *" \${p%/}/"*|*" $p$l"*) w="$w $i" ;; *)
+      case $deep in *" $i:"*) above "$p"; case $deep in *" $i:$c "*) ;; *) w="$w over" ;; esac ;; esac ;;
+    esac
+  done
+  if [ -n "$w" ]; then echo "$w"; fi
+  sleep 0.2 2>/dev/null || sleep 1
+done
+`
+
+/**
  * Tell what runs in the foreground of a terminal. $1 pid of the terminal's session leader.
  * Prints the foreground process group, a space, and 1 when a process of it is known to wait for input.
  *

@@ -39,6 +39,13 @@ export interface ExecOptions {
   readonly lasting?: boolean
   /** Called when others wait for its place, as long as its channel is open: it may close itself. */
   readonly yields?: () => void
+  /** It mostly waits: being open is no use of the connection, which may be closed as idle under it. */
+  readonly idles?: boolean
+  /**
+   * It can be done without: refused where there is no room at once, never a reason for one more connection, and
+   * the first to be asked to yield.
+   */
+  readonly modest?: boolean
   /** Aborted when the command can run elsewhere: it leaves the queue, unless its channel opens already. */
   readonly leaveQueue?: AbortSignal
 }
@@ -67,6 +74,8 @@ export class Link {
   #lastUse = performance.now()
   #lastByte = performance.now()
   #silent = false
+  /** Open channels that are no use of the connection. */
+  #idling = 0
 
   constructor(client: Client, carrier: Carrier, facts: LinkFacts) {
     this.facts = facts
@@ -120,9 +129,9 @@ export class Link {
     return this.#slotsFor(options).hasRoom
   }
 
-  /** Milliseconds since the last request began or ended; 0 while a command runs. */
+  /** Milliseconds since the last request began or ended; 0 while a command runs that does not merely idle. */
   get idleMs(): number {
-    if (this.commandsRunning > 0 || (this.#sftp?.pending ?? 0) > 0) return 0
+    if (this.commandsRunning > this.#idling || (this.#sftp?.pending ?? 0) > 0) return 0
     return performance.now() - this.#lastUse
   }
 
@@ -156,14 +165,30 @@ export class Link {
     return race(() => this.#openingSftp.join(signal), [diesWith(this.dead)])
   }
 
+  /** Let all that `send` asks for at once leave in one piece: a line takes many small packets one round trip each. */
+  inOnePiece<T>(send: () => T): T {
+    const { stream } = this.#carrier
+    stream.cork()
+    try {
+      return send()
+    } finally {
+      stream.uncork()
+    }
+  }
+
+  /** The SFTP channel that is open now; asking for it is no use of the connection. */
+  get openedSftp(): SftpChannel | undefined {
+    return this.#sftp?.usable === true ? this.#sftp : undefined
+  }
+
   /**
    * Run a command line through the user's login shell, as `ssh host <command>` does.
    * @param command - already quoted; the login shell parses it.
    * @throws ChannelError `no-exec` or `refused`; LinkLostError; QueueLeft.
    */
   async exec(command: string, options: ExecOptions = {}): Promise<ExecChannel> {
-    const { signal } = options
-    this.touch()
+    const { signal, idles = false } = options
+    if (!idles) this.touch()
     const leave = callerLeaves(signal, `a command on ${this.machine}`)
     const giveUp = signal === undefined ? this.dead : AbortSignal.any([this.dead, signal])
     // Once it was asked for, it may be running, whatever is heard of it.
@@ -191,8 +216,10 @@ export class Link {
       )
       throw error
     })
+    if (idles) this.#idling += 1
     void channel.closed.then(() => {
-      this.touch()
+      if (idles) this.#idling -= 1
+      else this.touch()
       release()
     })
     return channel

@@ -21,6 +21,8 @@ export class SpareLinks {
   readonly #opening: SharedAttempt<Link>
   readonly #spares = new Set<Link>()
   readonly #yielding = new Set<() => void>()
+  /** Those that yield before anything else is done to make room. */
+  readonly #modest = new Set<() => void>()
 
   /** @param connect - makes one more connection to the same machine, without asking anybody anything. */
   constructor(main: Link, connect: (signal: AbortSignal) => Promise<Link>) {
@@ -37,18 +39,35 @@ export class SpareLinks {
 
   /** As `Link.exec`, on the first link that has room. */
   async exec(command: string, options: ExecOptions = {}): Promise<ExecChannel> {
-    const channel = await this.#place(command, options)
-    const { yields } = options
+    const { yields, modest = false } = options
+    const channel = await (modest ? this.#atOnce(command, options) : this.#place(command, options))
     if (yields !== undefined) {
-      this.#yielding.add(yields)
-      void channel.closed.then(() => this.#yielding.delete(yields))
+      const yielding = modest ? this.#modest : this.#yielding
+      yielding.add(yields)
+      void channel.closed.then(() => yielding.delete(yields))
     }
     return channel
   }
 
+  async #atOnce(command: string, options: ExecOptions): Promise<ExecChannel> {
+    try {
+      const link = this.#roomy(options)
+      if (link === undefined) throw new QueueLeft()
+      return await link.exec(command, { ...options, leaveQueue: AbortSignal.abort() })
+    } catch (error) {
+      if (!(error instanceof QueueLeft)) throw error
+      throw new ChannelError('its SSH server has no room for it now', 'refused', {
+        machine: this.#main.machine,
+        cause: error,
+      })
+    }
+  }
+
   async #place(command: string, options: ExecOptions): Promise<ExecChannel> {
     const began = performance.now()
-    let link = this.#roomy(options) ?? this.#queueing(options) ?? this.#main
+    const roomy = this.#roomy(options)
+    if (roomy === undefined) this.#askTheModest()
+    let link = roomy ?? this.#queueing(options) ?? this.#main
     for (;;) {
       const elsewhere = new AbortController()
       const attempt = link.exec(command, { ...options, leaveQueue: elsewhere.signal })
@@ -78,6 +97,7 @@ export class SpareLinks {
     )
     for (;;) {
       if (await Promise.race([settled, rest(WAIT_MS).then(() => false)])) return undefined
+      if (this.#askTheModest()) continue
       const other =
         this.#roomy(options, link) ??
         (await this.#oneMore(options)) ??
@@ -101,6 +121,14 @@ export class SpareLinks {
 
   end(): void {
     for (const link of this.#spares) link.end()
+  }
+
+  /** @returns whether there was one that may have made room. */
+  #askTheModest(): boolean {
+    const asked = [...this.#modest]
+    this.#modest.clear()
+    for (const yields of asked) yields()
+    return asked.length > 0
   }
 
   #roomy(options: ExecOptions, except?: Link): Link | undefined {
