@@ -97,7 +97,9 @@ function realFolder(folder: string): string {
  */
 function leavesTheMachine(presence: Presence, path: string, session: CurrentSession | undefined): boolean {
   if (basename(path) !== '.git' || session?.cwd === undefined) return false
-  return presence.mounts.isAbove(dirname(path)) && presence.mounts.placeOf(session.cwd) !== undefined
+  const folder = dirname(path)
+  if (!presence.mounts.isAbove(folder) && !isUnderMounts(presence, folder)) return false
+  return presence.mounts.placeOf(session.cwd) !== undefined
 }
 
 /** The session's place when the model itself named this path in the running tool call. */
