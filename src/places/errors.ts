@@ -24,6 +24,18 @@ export class PlaceError extends PresenceError {
   }
 }
 
+/** A path of this computer that leads by links to what stands for a machine. */
+export class LinkedMarkerError extends PresenceError {
+  /** @param marker - what it leads to, in the spelling that means the machine. */
+  constructor(path: string, marker: string) {
+    super(
+      `"${path}" leads by a link to a folder that stands for a machine's; name that instead: "${marker}". ` +
+        'Nothing was looked up locally',
+      'refused',
+    )
+  }
+}
+
 /** A path under the mounts of a machine that is not known (any more), or the mounts folder itself. */
 export class StrayPathError extends PresenceError {
   /** `machine` is empty for the mounts folder itself. */

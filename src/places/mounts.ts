@@ -99,6 +99,11 @@ export class Mounts {
     )
   }
 
+  /** The spelling of what lies in a folder that is spelled like this, by its shown name. */
+  below(folder: string, name: string): string {
+    return this.#path.join(folder, escapeSegment(name, { platform: this.#options.platform }))
+  }
+
   /** True for a local folder that has the mounts folder below it. */
   isAbove(folder: string): boolean {
     const above = this.#fold(this.#path.resolve(folder))

@@ -29,7 +29,7 @@ import { isPlaceKey, placeOfKey, type Place } from '../places/place.ts'
 import { toFsError } from '../host/errors.ts'
 import { hostMethod, type LaterFileSystem } from './facts.ts'
 import { RemoteFileSystem } from './remote-fs.ts'
-import { worldOf } from './world.ts'
+import { refuseMarker, worldOf } from './world.ts'
 
 /** Key of a path that is nowhere: absent in every respect, and equal to no file's. */
 const NOWHERE = 'presence-nowhere:'
@@ -53,7 +53,11 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
 
   override async resolve(path: string, opts?: { cwd?: string; signal?: AbortSignal }): Promise<FsTarget> {
     const world = this.presenceWorld(path, opts?.cwd)
-    if (world.kind === 'local') return super.resolve(path, opts)
+    if (world.kind === 'local') {
+      const target = await super.resolve(path, opts)
+      this.presenceRefuseMarker(path, target)
+      return target
+    }
     if (world.kind === 'nowhere') return { targetKey: FsTargetKey(`${NOWHERE}${path}`), displayPath: path }
     return this.presenceRemote.resolve(world.place, opts?.signal)
   }
@@ -69,7 +73,7 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
   override fileUrl(target: FsTarget): string {
     return this.presenceIn(
       target,
-      (remote, place) => pathToFileURL(remote.format(place)).href,
+      (remote, place) => fileUrlOf(remote.format(place)),
       () => super.fileUrl(target),
     )
   }
@@ -228,6 +232,14 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
     }
   }
 
+  private presenceRefuseMarker(path: string, { targetKey }: FsTarget): void {
+    try {
+      refuseMarker(this.presence, path, targetKey)
+    } catch (error) {
+      throw toFsError(error)
+    }
+  }
+
   private presenceIn<T>(
     target: FsTarget,
     remote: (remote: RemoteFileSystem, place: Place) => T,
@@ -247,6 +259,12 @@ export default class PresenceFileSystem extends SandboxedFileSystem {
       throw toFsError(error)
     }
   }
+}
+
+/** URLs lose spaces and control characters at their very end, and a name may end with one. */
+function fileUrlOf(path: string): string {
+  const end = '/x'
+  return pathToFileURL(`${path}${end}`).href.slice(0, -end.length)
 }
 
 async function localByteRange(

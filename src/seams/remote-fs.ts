@@ -2,7 +2,6 @@
  * A machine's files in the shapes and terms of the host's file system. It knows only remote places: which
  * world a path belongs to is decided before.
  */
-import { join } from 'node:path'
 import {
   FsTargetKey,
   FsVersion,
@@ -117,7 +116,7 @@ export class RemoteFileSystem {
         type: entry.type,
         target: {
           targetKey: FsTargetKey(placeKey({ machine: place.machine, path: entry.path })),
-          displayPath: join(target.displayPath, entry.name),
+          displayPath: this.#presence.mounts.below(target.displayPath, entry.name),
         },
         ...(entry.version === undefined ? {} : { version: FsVersion(entry.version) }),
         ...(entry.type === 'file' ? { size: entry.size } : {}),

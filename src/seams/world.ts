@@ -2,11 +2,13 @@
  * Which world a path means: the one decision that all seams share. Never a guess: a path of a remote
  * world that cannot be reached is refused, and never served locally.
  */
+import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, resolve } from 'node:path'
+import { systemCode } from '../base/failure.ts'
 import { joinRemote, parseRemotePath, type RemotePath } from '../base/remote-path.ts'
 import { currentSession, type CurrentSession } from '../core/current-session.ts'
 import type { Presence } from '../core/presence.ts'
-import { StrayPathError } from '../places/errors.ts'
+import { LinkedMarkerError, StrayPathError } from '../places/errors.ts'
 import type { Place } from '../places/place.ts'
 
 export type World =
@@ -54,7 +56,12 @@ export function worldOfFolder(presence: Presence, folder: string): Place | undef
   if (isUnderMounts(presence, folder)) throw new StrayPathError(folder, '')
   const session = currentSession()
   const home = session?.cwd === undefined ? undefined : presence.mounts.placeOf(session.cwd)
-  if (session?.cwd === undefined || home === undefined) return undefined
+  if (session?.cwd === undefined || home === undefined) {
+    const real = realFolder(folder)
+    if (isUnderMounts(presence, real)) throw new StrayPathError(folder, '')
+    refuseMarker(presence, folder, real)
+    return undefined
+  }
   for (const text of session.named) {
     if (text === '' || resolve(session.cwd, text) !== resolve(folder)) continue
     if (isAbsolute(text) && presence.isLocalPlace(text)) return undefined
@@ -64,12 +71,35 @@ export function worldOfFolder(presence: Presence, folder: string): Place | undef
 }
 
 /**
+ * What stands for a machine is reached by its own spelling only: a local path that leads there by a link would
+ * be served on this computer, from a folder that is empty.
+ * @param real - the path without links.
+ * @throws LinkedMarkerError, StrayPathError.
+ */
+export function refuseMarker(presence: Presence, path: string, real: string): void {
+  const place = presence.mounts.placeOf(real)
+  if (place !== undefined) throw new LinkedMarkerError(path, presence.mounts.format(place))
+}
+
+/** A folder without links; one that is not there, or cannot be looked at, as it is. */
+function realFolder(folder: string): string {
+  try {
+    return realpathSync(folder)
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error
+    return folder
+  }
+}
+
+/**
  * The host searches upward from a session's folder for `.git`. From a remote folder that search runs out
  * of the mounts into local folders, where a repository of the user's would be taken for the session's.
  */
 function leavesTheMachine(presence: Presence, path: string, session: CurrentSession | undefined): boolean {
   if (basename(path) !== '.git' || session?.cwd === undefined) return false
-  return presence.mounts.isAbove(dirname(path)) && presence.mounts.placeOf(session.cwd) !== undefined
+  const folder = dirname(path)
+  if (!presence.mounts.isAbove(folder) && !isUnderMounts(presence, folder)) return false
+  return presence.mounts.placeOf(session.cwd) !== undefined
 }
 
 /** The session's place when the model itself named this path in the running tool call. */

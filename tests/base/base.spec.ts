@@ -97,7 +97,7 @@ describe('a shared attempt', () => {
 })
 
 describe('a keyed lock', () => {
-  it('runs one at a time for a key, in order, and keys side by side', async () => {
+  it('C46: runs one at a time for a key, in order, and keys side by side', async () => {
     const lock = new KeyedLock()
     const log: string[] = []
     const step = (key: string, name: string) => async (): Promise<void> => {

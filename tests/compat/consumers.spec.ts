@@ -76,6 +76,41 @@ describe.each(SHAPES)('on the classes of %s', (version, shape) => {
       await expect(tree.read(FileTree.below(mount, 'sub'))).rejects.toThrow('not-regular-file: directory')
     })
 
+    it('C49: unfolds and opens every name by the paths that the page makes of it', async () => {
+      const tree = new FileTree(stage.fs, mount)
+      const odd = join(folder, 'odd')
+      const names = [
+        '%20',
+        '%',
+        'a#b?c',
+        ' lead',
+        'trail ',
+        'dot.',
+        'new\nline',
+        'cr\r',
+        'bell\u0007',
+        '-rf',
+        '~',
+        'é',
+        'e\u0301',
+      ]
+      mkdirSync(odd)
+      for (const name of [...names, 'back\\slash', '🙂']) {
+        mkdirSync(join(odd, name))
+        writeFileSync(join(odd, name, name), `in ${name}`)
+        const below = FileTree.below(FileTree.below(mount, 'odd'), name)
+        expect(await tree.list(below)).toEqual({ path: `odd/${name}`, entries: [{ name, type: 'file' }] })
+        expect(await tree.read(FileTree.below(below, name))).toBe(`in ${name}`)
+      }
+      const raw = Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.of(0xe9)])
+      writeFileSync(raw, 'raw')
+      expect((await tree.list(mount)).entries).toContainEqual({ name: 'caf\ufffd', type: 'file' })
+      expect(await tree.read(FileTree.below(mount, 'caf\ufffd'))).toBe('raw')
+      writeFileSync(join(folder, 'caf\ufffd'), 'decoy')
+      const both = (await tree.list(mount)).entries.filter(({ name }) => name === 'caf\ufffd')
+      expect(both.map(({ type }) => type).toSorted()).toEqual(['file', 'other'])
+    })
+
     it('finds a file that another one names', async () => {
       const tree = new FileTree(stage.fs, mount)
       const odd = FileTree.below(FileTree.below(mount, 'sub'), ODD)
@@ -95,7 +130,7 @@ describe.each(SHAPES)('on the classes of %s', (version, shape) => {
     })
   })
 
-  it('the working directory is one before every turn, follows the model, and falls back when it is gone', async () => {
+  it('C10: the working directory is one before every turn, follows the model, and falls back when it is gone', async () => {
     const directory = new WorkingDirectory(stage.fs, mount)
     expect(await directory.ensure()).toBe(mount)
     expect(await directory.set('sub')).toBe(join(mount, 'sub'))
@@ -106,7 +141,7 @@ describe.each(SHAPES)('on the classes of %s', (version, shape) => {
     expect(await directory.ensure()).toBe(mount)
   })
 
-  it('while the machine is away its sessions can still talk, and no folder is shown empty', async () => {
+  it('C03: while the machine is away its sessions can still talk, and no folder is shown empty', async () => {
     const place = { machine: 'demo', path: parseRemotePath(folder) }
     stage.presence.workspaces.add(place, 'demo')
     const tree = new FileTree(stage.fs, mount)

@@ -1,6 +1,6 @@
 /** A real machine behind our seams, on the classes of every generation: all methods, and nothing of it served locally. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type {
@@ -198,6 +198,26 @@ describe.each(SHAPES)('on the classes of %s', (version, shape) => {
         ).toMatchObject({ exitCode: 0, stdout: `${folder}\n` })
       },
     )
+
+    it('C07: have this machine’s paths in place of mount spellings among their arguments, and their input as it is', async () => {
+      writeFileSync(join(folder, 'f'), 'file\n')
+      const argv = ['sh', '-c', `cat - ${mount}/f "$1"`, 'sh', join(mount, 'f')]
+      const stdio = { ...spec([]).stdio, stdin: { data: `input ${mount}/f\n` } }
+      expect(await told(stage.subprocess.spawn(spec(argv, { stdio })))).toMatchObject({
+        exitCode: 0,
+        stdout: `input ${mount}/f\nfile\nfile\n`,
+      })
+    })
+
+    it('C05: in a local folder that is a link to what stands for a machine run nowhere', () => {
+      const link = join(stage.local, `link-${count}`)
+      mkdirSync(mount, { recursive: true })
+      symlinkSync(mount, link)
+      const start = (): unknown => stage.subprocess.spawn(spec(['touch', 'made'], { cwd: link }))
+      expect(start).toThrow(`name that instead: "${mount}"`)
+      expect(existsSync(join(mount, 'made'))).toBe(false)
+      expect(existsSync(join(folder, 'made'))).toBe(false)
+    })
 
     it('already aborted are refused at once, as the host’s own', () => {
       expect(() => stage.subprocess.spawn(spec(['ls'], { signal: AbortSignal.abort() }))).toThrow(

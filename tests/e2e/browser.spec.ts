@@ -43,7 +43,7 @@ afterAll(async () => {
 const picture = (name: string): Promise<unknown> =>
   page.screenshot({ path: join(STATE, 'pictures', `${name}.png`) })
 
-it('a person adds a remote folder, opens a session in it, and sees the machine’s files in the tool cards', async () => {
+it('F106: a person adds a remote folder, opens a session in it, and sees the machine’s files in the tool cards', async () => {
   await page.goto(web.url)
   // The host's own welcome, in as many steps as it has, lies over everything on a first visit.
   await page.addLocatorHandler(page.getByRole('button', { name: 'Continue' }), async (welcome) => {

@@ -35,7 +35,7 @@ beforeEach(() => {
 const nothingLocal = (): void => expect(filesBelow(join(stage.home.folder, 'presence/mounts'))).toEqual([])
 
 describe('the built-in tools in a session whose folder is on a machine', () => {
-  it('read, write, edit, search and run there, and leave nothing here', async () => {
+  it('F103: read, write, edit, search and run there, and leave nothing here', async () => {
     const session = await stage.turn(marker, [
       call('read', { file_path: 'hello.txt' }),
       call('bash', { command: 'pwd; cat hello.txt; echo err >&2; exit 3', description: 'look' }),
@@ -57,7 +57,7 @@ describe('the built-in tools in a session whose folder is on a machine', () => {
     expect(filesBelow(project)).toEqual(['hello.txt', 'sub/new.txt'])
   })
 
-  it('take every spelling of a path: relative, the mount’s, and the machine’s own', async () => {
+  it('C02, C06, C07: take every spelling of a path: relative, the mount’s, and the machine’s own', async () => {
     writeFileSync(join(project, 'sub/deep.txt'), 'deep needle\n')
     const session = await stage.turn(marker, [
       call('read', { file_path: 'sub/deep.txt' }),
@@ -86,7 +86,7 @@ describe('the built-in tools in a session whose folder is on a machine', () => {
     nothingLocal()
   })
 
-  it('never touch a local file of the same path, although the machine has none there', async () => {
+  it('F100: never touch a local file of the same path, although the machine has none there', async () => {
     const hidden = await setStage({
       profile: 'headless',
       machine: { sshdConfig: ['ForceCommand internal-sftp'] },
@@ -158,7 +158,7 @@ describe('right where others were wrong', () => {
     expect(readFileSync(join(project, 'hello.txt'), 'utf8')).toBe('line one\nNEEDLE here\n')
   })
 
-  it('AGENTS.md and skills are the machine’s, never those of a local repository above', async () => {
+  it('C01: AGENTS.md and skills are the machine’s, never those of a local repository above', async () => {
     mkdirSync(join(stage.home.folder, '../.git'), { recursive: true })
     writeFileSync(join(stage.home.folder, '../AGENTS.md'), 'LOCAL-INSTRUCTIONS-OF-ANOTHER-PROJECT')
     writeFileSync(join(project, 'AGENTS.md'), 'REMOTE-INSTRUCTIONS')
@@ -183,7 +183,7 @@ describe('right where others were wrong', () => {
 })
 
 describe('the sandbox mode', () => {
-  it('workspace-write keeps writes, links included, in the folder and the temporary area', async () => {
+  it('F94, C50: workspace-write keeps writes, links included, in the folder and the temporary area', async () => {
     const outside = join(realpathSync(stage.machine.home), 'outside')
     mkdirSync(outside, { recursive: true })
     symlinkSync(outside, join(project, 'way-out'))
@@ -267,7 +267,7 @@ describe('the sandbox mode', () => {
 })
 
 describe('a world that cannot be had', () => {
-  it('is refused and never served locally: unknown machine, wrong key, refused port', async () => {
+  it('C03: is refused and never served locally: unknown machine, wrong key, refused port', async () => {
     stage.machines({
       wrongkey: {
         host: '127.0.0.1',
@@ -301,7 +301,7 @@ describe('a world that cannot be had', () => {
     expect(filesBelow(project)).toEqual(['hello.txt'])
   })
 
-  it('names the machine when a path leads to another one', async () => {
+  it('C07: names the machine when a path leads to another one', async () => {
     const other = join(stage.home.folder, 'presence/mounts/closed/etc')
     const session = await stage.turn(marker, [
       call('bash', { command: `cat ${other}/passwd`, description: 'another machine' }),

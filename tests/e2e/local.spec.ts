@@ -81,7 +81,7 @@ async function play(stage: Stage): Promise<Outcome> {
   }
 }
 
-it('a local session is the same with Presence and without: results, prompts, and bytes on disk', async () => {
+it('C14: a local session is the same with Presence and without: results, prompts, and bytes on disk', async () => {
   const [plain, ours] = [await play(without), await play(withPresence)]
   expect(ours.steps).toEqual(plain.steps)
   expect(ours.files).toEqual(plain.files)

@@ -78,7 +78,7 @@ function round(index: number): Step[] {
 }
 
 describe('two machines with the same paths', () => {
-  it('keep two sessions apart through 200 calls that run at the same time', async () => {
+  it('C09: keep two sessions apart through 200 calls that run at the same time', async () => {
     const sessions = await Promise.all([sessionOn(one), sessionOn(two)])
     const rounds = 10
     const played = await Promise.all(
@@ -126,7 +126,7 @@ describe('two machines with the same paths', () => {
 })
 
 describe('sessions that come from others', () => {
-  it('a sub-agent, a fork, and a session taken up again by a new host work on their machine', async () => {
+  it('C10: a sub-agent, a fork, and a session taken up again by a new host work on their machine', async () => {
     const session = await sessionOn(two)
     const look = [
       call('bash', { command: 'uname -n', description: 'where' }),
@@ -178,7 +178,7 @@ describe('a session whose place changes under it', () => {
     nothingHere()
   })
 
-  it('is refused everything when its machine has no such name any more, and goes on when it has', async () => {
+  it('C03: is refused everything when its machine has no such name any more, and goes on when it has', async () => {
     const session = await sessionOn(one)
     await play(web, session, [call('read', { file_path: 'name.txt' })])
     // A current workspace on another machine is no way out of it.

@@ -26,7 +26,7 @@ const place = (
 
 describe('a path under the mounts', () => {
   it.each(['/home/u/.dsh/presence/mounts', '/data/u/.dsh/presence/mounts'])(
-    'is remote by its spelling under %s',
+    'C02: is remote by its spelling under %s',
     (root) => {
       expect(mounts.parse(`${root}/demo/srv/app`)).toEqual(place('demo', '/srv/app'))
       expect(mounts.parse(`${root}/demo`)).toEqual(place('demo', '/'))
@@ -40,7 +40,7 @@ describe('a path under the mounts', () => {
     expect(mounts.format(place('demo', '/'))).toBe('/data/u/.dsh/presence/mounts/demo')
   })
 
-  it('is of no world of ours when its machine is unknown, and says so', () => {
+  it('C03: is of no world of ours when its machine is unknown, and says so', () => {
     expect(mounts.parse('/home/u/.dsh/presence/mounts/gone/srv')).toBeNull()
     expect(mounts.locate('/home/u/.dsh/presence/mounts/gone/srv')).toEqual({
       world: 'unknown-machine',
@@ -70,7 +70,7 @@ it.each([
   'mounts/demo/srv',
   'demo/srv',
   '',
-])('leaves %j local', (path) => {
+])('C05: leaves %j local', (path) => {
   expect(mounts.locate(path)).toEqual({ world: 'local' })
 })
 
@@ -94,7 +94,7 @@ describe('on Windows', () => {
     ['user@box:2200', '/srv'],
     ['[::1]:22', '/srv/%25/100%'],
     ['demo', `/${'long'.repeat(70)}`],
-  ])('holds what Windows cannot name, and gives it back: %s %s', (machine, path) => {
+  ])('F101: holds what Windows cannot name, and gives it back: %s %s', (machine, path) => {
     const spelled = windows.format(place(machine, path))
     const below = spelled.slice('C:\\Users\\U\\.dsh\\presence\\mounts\\'.length)
     expect(below).not.toMatch(/[<>:"|?*]|[. ](\\|$)/)
@@ -104,7 +104,7 @@ describe('on Windows', () => {
 })
 
 describe('mount spellings inside a text', () => {
-  it('become the machine’s paths', () => {
+  it('C07: become the machine’s paths', () => {
     expect(
       mounts.translateText(
         'cat /home/u/.dsh/presence/mounts/demo/srv/a.txt "/data/u/.dsh/presence/mounts/demo/b c"',
@@ -119,7 +119,7 @@ describe('mount spellings inside a text', () => {
     ).toBe('ls /; ls /')
   })
 
-  it('of another machine are told, and left alone', () => {
+  it('C07: of another machine are told, and left alone', () => {
     const text = 'diff /srv/a /data/u/.dsh/presence/mounts/gpu-2/srv/a'
     expect(mounts.translateText(text, 'demo')).toEqual({ text, strangers: ['gpu-2'] })
   })

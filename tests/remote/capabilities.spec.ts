@@ -51,7 +51,7 @@ function shellOf({ capabilities: { commands } }: MachineSession): Shell {
 }
 
 describe('an account', () => {
-  it('that has only files is told as such, in the words of its machine', async () => {
+  it('F100: that has only files is told as such, in the words of its machine', async () => {
     const rig = await rigWith({ sshdConfig: ['ForceCommand internal-sftp'] })
     const session = await rig.machine.session()
     expect(session.capabilities).toMatchObject({

@@ -69,7 +69,7 @@ describe('stat', () => {
     expect(await rig.files.stat(remote('file/child'))).toBeUndefined()
   })
 
-  it('sees a change of the same size within the same second, and a kept time', async () => {
+  it('C45: sees a change of the same size within the same second, and a kept time', async () => {
     writeFileSync(at('v'), 'aaaa')
     const { atime, mtime } = statSync(at('v'))
     const before = await rig.files.stat(remote('v'))
@@ -99,7 +99,7 @@ describe('reading', () => {
     expect((await rig.files.readBytes(remote('big'), 11)).length).toBe(11)
   })
 
-  it('never splits a character, whatever the chunks', async () => {
+  it('C47: never splits a character, whatever the chunks', async () => {
     const text = `${'a'.repeat(131_070)}你好🙂`.repeat(3)
     writeFileSync(at('text'), text)
     let streamed = ''
@@ -108,7 +108,7 @@ describe('reading', () => {
     expect(await rig.files.readText(remote('text'))).toBe(text)
   })
 
-  it('tells binary and invalid text apart from an error', async () => {
+  it('C47: tells binary and invalid text apart from an error', async () => {
     writeFileSync(at('nul'), 'a\0b')
     writeFileSync(at('latin'), Buffer.from([0x63, 0x61, 0x66, 0xe9]))
     await expect(rig.files.readText(remote('nul'))).rejects.toMatchObject({
@@ -155,7 +155,7 @@ describe('a listing', () => {
     expect(entries.find((entry) => entry.name === 'b.txt')?.size).toBe(5)
   })
 
-  it('of many entries is complete', async () => {
+  it('C51: of many entries is complete', async () => {
     mkdirSync(at('many'))
     for (let index = 0; index < 3000; index += 1) writeFileSync(at(`many/f${index}`), '')
     const names = (await rig.files.list(remote('many'))).map((entry) => entry.name)
@@ -207,7 +207,7 @@ describe('writing', () => {
     expect((await rig.files.stat(remote('a/b/new.txt')))?.version).toBe(outcome.version)
   })
 
-  it('keeps the mode and the link, and tells what was there', async () => {
+  it('F79: keeps the mode and the link, and tells what was there', async () => {
     writeFileSync(at('script'), 'old')
     chmodSync(at('script'), 0o755)
     symlinkSync('script', at('link'))
@@ -301,7 +301,7 @@ describe('writing', () => {
     }
   })
 
-  it('is seen whole or not at all by a reader that never stops looking', async () => {
+  it('C43: is seen whole or not at all by a reader that never stops looking', async () => {
     const contents = ['a'.repeat(300_000), 'b'.repeat(200_000)]
     writeFileSync(at('busy'), contents[0] ?? '')
     let wrong = 0
@@ -321,7 +321,7 @@ describe('writing', () => {
     expect(wrong).toBe(0)
   })
 
-  it('breaks a hard link as the local file system does', async () => {
+  it('F82: breaks a hard link as the local file system does', async () => {
     writeFileSync(at('one'), 'old')
     linkSync(at('one'), at('two'))
     await rig.files.write(remote('one'), 'new', { kind: 'none' }, DIFF_LIMIT)
@@ -340,7 +340,7 @@ describe('editing', () => {
     matches: replaceAll ? 'any' : 1,
   })
 
-  it('replaces literally, keeps line ends, and answers both texts', async () => {
+  it('C47: replaces literally, keeps line ends, and answers both texts', async () => {
     writeFileSync(at('f'), 'one\r\ntwo $& two\r\nthree\r\n')
     const outcome = await rig.files.edit(remote('f'), edit('two $& two\nthree', '$1\n2'), undefined)
     expect(outcome).toMatchObject({ before: 'one\ntwo $& two\nthree\n', after: 'one\n$1\n2\n' })

@@ -62,7 +62,7 @@ describe.each([
     return path
   }
 
-  it('has one version for stat, listing, link, reading, writing and editing', async () => {
+  it('C45: has one version for stat, listing, link, reading, writing and editing', async () => {
     mkdirSync(join(folder, 'd'))
     const path = join(folder, 'd/f')
     const wrote = await rig.files.write(file(path), 'aaaa', { kind: 'none' }, LIMIT)

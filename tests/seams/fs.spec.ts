@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { FsError, type FsTarget } from '@deepseek-ai/dsh-fs'
 import { SandboxedFileSystem } from '@deepseek-ai/dsh-fs-sandbox'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -282,7 +282,7 @@ describe('a remote target', () => {
     expect(new URL(rig.fs.fileUrl(direct)).pathname).toBe(join(mountFolder, 'f'))
   })
 
-  it('is never inside a local one, nor the other way round', async () => {
+  it('C11: is never inside a local one, nor the other way round', async () => {
     const here = await rig.fs.resolve(localFolder)
     const there = await rig.fs.resolve(mountFolder)
     expect([rig.fs.contains(here, there), rig.fs.contains(there, here)]).toEqual([false, false])
@@ -335,7 +335,7 @@ describe('the sandbox fence', () => {
     expect(readdirSync(remoteFolder)).toEqual([])
   })
 
-  it('sees a link that was swapped in after the target was resolved', async () => {
+  it('F94, C50: sees a link that was swapped in after the target was resolved', async () => {
     const outside = join(realpathSync(rig.folder), `outside-${count}`)
     mkdirSync(outside)
     mkdirSync(join(remoteFolder, 'sub'))
@@ -356,7 +356,7 @@ describe('a session on a machine', () => {
   })
   const step = (): Parameters<typeof onBehalfOf>[0] => ({ cwd: mountFolder, phase: 'step', named: [] })
 
-  it('means the machine by an absolute path that the model named, and the host’s own places by the host’s paths', async () => {
+  it('C06: means the machine by an absolute path that the model named, and the host’s own places by the host’s paths', async () => {
     const path = join(remoteFolder, 'f')
     const keyOf = async (
       session: Parameters<typeof onBehalfOf>[0] | undefined,
@@ -374,7 +374,7 @@ describe('a session on a machine', () => {
     expect(await keyOf(named(own), own)).toBe(own)
   })
 
-  it('finds no repository above the mounts, which a local session finds as ever', async () => {
+  it('C01: finds no repository above the mounts, which a local session finds as ever', async () => {
     const above = join(process.env['DSH_HOME'] ?? '', '..', '.git')
     mkdirSync(above, { recursive: true })
     const found = (session?: Parameters<typeof onBehalfOf>[0]): Promise<unknown> => {
@@ -385,9 +385,39 @@ describe('a session on a machine', () => {
     expect(await found()).toMatchObject({ type: 'directory' })
     expect(await found({ cwd: localFolder, phase: 'step', named: [] })).toMatchObject({ type: 'directory' })
   })
+
+  it('C01: finds nothing of this computer in any folder above its own, whatever lies in the markers', async () => {
+    const probes = ['.git', 'AGENTS.md']
+    const ancestors: string[] = []
+    for (let at = mountFolder; at !== dirname(at); at = dirname(at)) ancestors.push(dirname(at))
+    const markers = ancestors.filter((folder) => folder.startsWith(rig.mount('/').slice(0, -1)))
+    const mounts = dirname(rig.mount('/'))
+    const decoys = [mountFolder, ...markers, mounts].flatMap((folder) =>
+      probes.map((name) => join(folder, name)),
+    )
+    mkdirSync(mountFolder, { recursive: true })
+    for (const decoy of decoys) writeFileSync(decoy, 'DECOY')
+    try {
+      for (const folder of [mountFolder, ...ancestors]) {
+        const told = await onBehalfOf(step(), async () =>
+          rig.fs.stat(await rig.fs.resolve(join(folder, '.git'))),
+        )
+        expect(told, folder).toBeUndefined()
+      }
+      for (const folder of [mountFolder, ...markers]) {
+        for (const name of probes) {
+          const found = await rig.fs.resolve(join(folder, name))
+          expect(found.targetKey, folder).toMatch(/^presence:/)
+          expect(await rig.fs.stat(found), folder).toBeUndefined()
+        }
+      }
+    } finally {
+      for (const decoy of decoys) rmSync(decoy)
+    }
+  })
 })
 
-it('a path of a machine that is not known is refused, in every call', async () => {
+it('C03: a path of a machine that is not known is refused, in every call', async () => {
   const stray = join(rig.mount('/').replace(/demo\/?$/, 'gone'), 'srv/f')
   await expect(rig.fs.resolve(stray)).rejects.toMatchObject({
     code: 'FS_IO_ERROR',

@@ -87,7 +87,7 @@ describe('in a bare context', () => {
     await fiber.dispose()
   }
 
-  it('registers no service, and leaves the one that is there', async () => {
+  it('C13: registers no service, and leaves the one that is there', async () => {
     class OtherFiles extends Service {
       constructor(ctx: Context) {
         super(ctx, 'fs')

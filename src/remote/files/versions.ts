@@ -17,7 +17,7 @@ const FORMATS = { gnu: `-c '%d:%i:%s:%.9Y:%.9Z:%f`, bsd: `-f '%d:%i:%z:%Fm:%Fc:%
 /** Entries of a folder whose tokens are asked for; a second's work for a slow machine. */
 const MOST_LISTED = 8000
 /** A line of a listing: the token, a space and the name. */
-const LISTED = /^(\d+:\d+:\d+:[\d.:-]+:[\da-f]+) \.\/(.*)$/i
+const LISTED = /^(\d+:\d+:\d+:[\d.:-]+:[\da-f]+) \.\/(.*)$/is
 
 /** The token of what SFTP alone knows. */
 export function plainVersion(attributes: FileAttributes): string {

@@ -33,7 +33,8 @@ export function recorded(
       configurable: true,
       writable: true,
       value(this: unknown, ...args: unknown[]): unknown {
-        const value = { answerOf: method }
+        // What a path is resolved to has an identity, and that is looked at.
+        const value = { answerOf: method, targetKey: `/recorded/${method}` }
         const answer = answers === 'promise' ? Promise.resolve(value) : value
         calls.push({ method, self: this, args, answer })
         return answer

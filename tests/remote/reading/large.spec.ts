@@ -18,7 +18,7 @@ afterAll(async () => {
   await rig.stop()
 })
 
-it('F98: a folder of 100,000 entries is listed whole, in the host’s order, and others are served meanwhile', async () => {
+it('F98, C51: a folder of 100,000 entries is listed whole, in the host’s order, and others are served meanwhile', async () => {
   const many = join(folder, 'many')
   mkdirSync(many)
   for (let index = 0; index < ENTRIES; index += 1) writeFileSync(join(many, `file ${index}`), '')

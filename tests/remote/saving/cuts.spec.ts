@@ -112,7 +112,7 @@ describe('OpenSSH', () => {
     [CREATE.title, CREATE, 36],
     [LARGE.title, LARGE, 18],
   ] as const)(
-    '%s: whole or not at all, wherever it is cut',
+    'F77: %s: whole or not at all, wherever it is cut',
     { timeout: 300_000 },
     async (_title, save, each) => {
       const [first] = lines
@@ -160,28 +160,32 @@ describe('a server that cannot rename over a file', () => {
   it.each([
     [REPLACE.title, REPLACE],
     [CREATE.title, CREATE],
-  ])('%s: the old or the new, whichever request is the last', { timeout: 120_000 }, async (_title, save) => {
-    let requests = 0
-    fake.judge = ({ index }) => {
-      requests = index
-      return 'answer'
-    }
-    const guard = await start(folder, save, rig.files)
-    const first = requests + 1
-    expect(await write(folder, save, guard, rig.files)).toHaveProperty('value')
-    const last = requests
-    expect(contentIn(folder)).toBe(save.content)
-    expect(readdirSync(folder)).toEqual(['f'])
-    for (let request = first; request <= last; request += 1) {
-      const told = `${save.title}, request ${request} of ${first} to ${last}`
-      rig.pool.close()
-      rig = rigOf(fake.home, fake)
-      fake.breaking = { at: 'sftp-request', by: 'reset', request }
-      const again = await start(folder, save, rig.files)
-      const outcome = await write(folder, save, again, rig.files)
-      fake.breaking = undefined
-      await judgeLater(folder, save, outcome, rig.files, told)
-    }
-    console.log(`${save.title}: cut at each of ${last - first + 1} requests`)
-  })
+  ])(
+    'F77: %s: the old or the new, whichever request is the last',
+    { timeout: 120_000 },
+    async (_title, save) => {
+      let requests = 0
+      fake.judge = ({ index }) => {
+        requests = index
+        return 'answer'
+      }
+      const guard = await start(folder, save, rig.files)
+      const first = requests + 1
+      expect(await write(folder, save, guard, rig.files)).toHaveProperty('value')
+      const last = requests
+      expect(contentIn(folder)).toBe(save.content)
+      expect(readdirSync(folder)).toEqual(['f'])
+      for (let request = first; request <= last; request += 1) {
+        const told = `${save.title}, request ${request} of ${first} to ${last}`
+        rig.pool.close()
+        rig = rigOf(fake.home, fake)
+        fake.breaking = { at: 'sftp-request', by: 'reset', request }
+        const again = await start(folder, save, rig.files)
+        const outcome = await write(folder, save, again, rig.files)
+        fake.breaking = undefined
+        await judgeLater(folder, save, outcome, rig.files, told)
+      }
+      console.log(`${save.title}: cut at each of ${last - first + 1} requests`)
+    },
+  )
 })

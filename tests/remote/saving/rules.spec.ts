@@ -53,6 +53,21 @@ describe('as root', () => {
     ])
   })
 
+  it.each([0o755, 0o600, 0o640, 0o4755, 0o2755, 0o444, 0o666])(
+    'F79: permissions of a file are kept, without set-ID bits: %o',
+    async (mode) => {
+      const path = join(folder, `mode-${mode}`)
+      writeFileSync(path, 'old')
+      chmodSync(path, mode)
+      await save(rig.files, path)
+      const edit = { oldString: 'new', newString: 'edited', matches: 1 }
+      const { version } = await rig.files.edit(file(path), edit, undefined)
+      expect((statSync(path).mode & 0o7777).toString(8)).toBe((mode & 0o777).toString(8))
+      await rig.files.edit(file(path), { ...edit, oldString: 'edited' }, version)
+      expect(readFileSync(path, 'utf8')).toBe('edited')
+    },
+  )
+
   it('F83: a file behind a link to another file system is saved there, and the link stays', async () => {
     const disk = join(folder, 'disk')
     mkdirSync(disk)
@@ -69,7 +84,7 @@ describe('as root', () => {
     }
   })
 
-  it('a name as long as a name may be is saved', async () => {
+  it('C49: a name as long as a name may be is saved', async () => {
     const path = join(folder, 'é'.repeat(127))
     await save(rig.files, path, 'first')
     await save(rig.files, path, 'second')
@@ -128,7 +143,7 @@ describe('as an account without privileges', () => {
     expect([readFileSync(path, 'utf8'), (statSync(path).mode & 0o777).toString(8)]).toEqual(['new', '444'])
   })
 
-  it('a folder that may be read but not searched is refused, and not shown as empty', async () => {
+  it('C51: a folder that may be read but not searched is refused, and not shown as empty', async () => {
     account.write('dark/f', 'x')
     chmodSync(join(account.home, 'dark'), 0o400)
     await expect(files.list(file(join(account.home, 'dark')))).rejects.toMatchObject({
@@ -158,7 +173,7 @@ describe('on servers that differ', () => {
     }
   }
 
-  it('is forced to the disk before it is put in place, where that is offered', async () => {
+  it('C43: is forced to the disk before it is put in place, where that is offered', async () => {
     const path = join(fake.home, 'f')
     writeFileSync(path, 'old')
     await rig.files.stat(file(path))
@@ -190,7 +205,7 @@ describe('on servers that differ', () => {
     expect(readdirSync(fake.home).filter((name) => name.includes('presence'))).toEqual([])
   })
 
-  it('never more open than asked, even on a server that makes files for everybody', async () => {
+  it('F79: never more open than asked, even on a server that makes files for everybody', async () => {
     fake.alter = (request) => openToAll(request)
     await save(rig.files, join(fake.home, 'f'))
     expect((statSync(join(fake.home, 'f')).mode & 0o777).toString(8)).toBe('600')

@@ -68,6 +68,34 @@ const paths = async (argv: readonly string[], place = folder): Promise<string[]>
 }
 
 describe('a search without ripgrep', () => {
+  it('F107: names every file as it is, whatever its name is made of', async () => {
+    const names = [
+      '[x]',
+      '*',
+      '?',
+      'back\\slash',
+      '100%',
+      '~',
+      '-rf',
+      'new\nline',
+      'cr\rhere',
+      'a:1:b',
+      '{a,b}',
+      "it's",
+      '$(id)',
+    ]
+    for (const name of names) write(name, 'needle\n')
+    const raw = Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.of(0xe9)])
+    writeFileSync(raw, 'needle\n')
+    const { ours, theirs } = await both(grep('needle'))
+    expect(ours).toEqual(theirs)
+    const found = JSON.stringify(ours)
+    for (const name of names) expect(found).toContain(`{"text":${JSON.stringify(name)}}`)
+    expect(found).toContain(`{"bytes":"${Buffer.from('caf\xe9', 'latin1').toString('base64')}"}`)
+    const listing = ['rg', '--no-config', '--files', '--null', '--sort=path']
+    expect((await both(listing)).ours).toEqual((await both(listing)).theirs)
+  })
+
   it('tells what it may not read and fails as ripgrep does, with the rest found', async () => {
     write('open.txt', 'needle\n')
     write('shut.txt', 'needle\n')

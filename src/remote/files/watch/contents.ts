@@ -65,7 +65,7 @@ async function sumsByShell(
     const one = `cd -- "$d" && if [ -r . ]; then ${sum}; else echo ${DENIED}; fi || [ ! -d "$d" ] || echo ${DENIED}`
     return `for d in ${folders.map(quote).join(' ')}; do printf '%s\\n' "$(${one})"; done`
   }
-  const answer = await withHelper(session, signal, (helper, format) => helper.run(script(format), signal))
+  const answer = await withHelper(session, signal, (helper, format) => helper.run(script(format), { signal }))
   return answer?.output.toString('latin1').split('\n').slice(0, folders.length)
 }
 

@@ -24,7 +24,7 @@ export class Notifier {
   /** Whether the machine has the program; undefined when it cannot be asked without waiting for room. */
   static async isThere(session: MachineSession, signal: AbortSignal): Promise<boolean | undefined> {
     const helper = await session.helperAtHand(signal)
-    const answer = await helper?.run('command -v inotifywait >/dev/null', signal)
+    const answer = await helper?.run('command -v inotifywait >/dev/null', { signal })
     return answer === undefined ? undefined : answer.status === 0
   }
 

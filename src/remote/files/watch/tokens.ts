@@ -108,7 +108,7 @@ async function askNew(
   paths: readonly RemotePath[],
   signal: AbortSignal | undefined,
 ): Promise<Told> {
-  const { output } = await helper.run(script, signal)
+  const { output } = await helper.run(script, { signal })
   return parseTold(output.toString('utf8'), paths)
 }
 
@@ -118,7 +118,7 @@ async function askAgain(
   before: Kept,
   signal: AbortSignal | undefined,
 ): Promise<Told> {
-  const { output } = await helper.run(script, signal)
+  const { output } = await helper.run(script, { signal })
   const text = output.toString('utf8')
   return text.trim() === SAME ? before.told : parseTold(text, before.paths)
 }

@@ -96,7 +96,7 @@ async function* tellApart(
   const files = sizes
     .split('\n')
     .flatMap((line) => {
-      const [, size, name] = /^\s*(\d+) (.*)$/.exec(line) ?? []
+      const [, size, name] = /^\s*(\d+) (.*)$/s.exec(line) ?? []
       return size === undefined || name === undefined ? [] : [{ size: Number(size), name }]
     })
     // The last line is their sum; every name begins otherwise.
