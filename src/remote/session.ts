@@ -101,6 +101,12 @@ export class MachineSession {
     return shell.find === 'none' ? 'none' : 'own'
   }
 
+  /** Version tokens come from the machine's `stat`, beside what SFTP tells. */
+  get hasExactVersions(): boolean {
+    const stat = this.shell?.stat
+    return stat === 'gnu' || stat === 'bsd'
+  }
+
   /** The helper shell has the functions of `file-functions.ts`. */
   get hasFileFunctions(): boolean {
     return this.shell?.stat === 'gnu' && this.shell.find === 'gnu'

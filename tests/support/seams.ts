@@ -82,14 +82,16 @@ export async function startProvider(
   const fs = await new Promise<FileSystem & PresenceFileSystem>((resolve) => {
     ctx.inject(['fs'], (scope) => resolve(scope.get('fs') as FileSystem & PresenceFileSystem))
   })
+  // The seam keeps what it works with to itself; that it is there is all that is relied on.
+  const { presence } = fs as unknown as { readonly presence: Presence }
+  // However slow this computer is just now: which way is taken must not depend on it.
+  for (const machine of Object.keys(machines)) presence.machine(machine).farFromMs = Number.POSITIVE_INFINITY
   return {
     ctx,
     fs,
     local,
     policy,
     takeForFar: (machine) => {
-      // The seam keeps what it works with to itself; that it is there is all that is relied on.
-      const { presence } = fs as unknown as { readonly presence: Presence }
       presence.machine(machine).farFromMs = 0
     },
     mountOf: (machine, path) => join(home, 'presence/mounts', machine, path),

@@ -13,8 +13,7 @@ import type { FileState } from './contents.ts'
 import { answerOf } from './helper-answer.ts'
 import { isAbsent } from './errors.ts'
 import { parseShellStat } from './shell-stat.ts'
-import { typeOf, type FileStat } from './stat.ts'
-import { plainVersion } from './versions.ts'
+import { statOf, typeOf, type FileStat } from './stat.ts'
 
 /** What was found at one path. */
 export interface Found {
@@ -167,16 +166,7 @@ async function lookAt(
     canonical ?? orStatus(sftp.realpath(path, signal)),
   ])
   if (attributes instanceof SftpStatusError || typeof real !== 'string') return undefined
-  const { mode, size, uid, gid } = attributes
-  const stat = {
-    type: typeOf(mode),
-    size,
-    mode: mode & 0o7777,
-    uid,
-    gid,
-    version: plainVersion(attributes),
-  }
-  return { canonical: real as RemotePath, stat }
+  return { canonical: real as RemotePath, stat: statOf(attributes) }
 }
 
 async function orStatus<T>(request: Promise<T>): Promise<T | SftpStatusError> {

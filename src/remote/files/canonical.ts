@@ -4,18 +4,25 @@
  * its deepest existing ancestor.
  */
 import { childOf, nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
-import type { SftpChannel } from '../../ssh/channel/sftp.ts'
+import type { FileAttributes, SftpChannel } from '../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../ssh/errors.ts'
 import type { MachineSession } from '../session.ts'
 import { FileError, isAbsent } from './errors.ts'
 import { behindLinks, whyLinkLeadsNowhere } from './broken-link.ts'
 import { typeOf, type FileType } from './stat.ts'
 
+export interface Canonical {
+  readonly path: RemotePath
+  /** What was seen there on the way, through links; undefined when nothing was. */
+  readonly attributes: FileAttributes | undefined
+}
+
 /** What the machine says of one path. */
 interface Look {
   readonly path: RemotePath
   readonly real: RemotePath | undefined
   /** Through links; undefined when nothing is there. */
+  readonly attributes: FileAttributes | undefined
   readonly type: FileType | undefined
   /** Nothing may be known of it: a folder above may not be searched. */
   readonly denied: SftpStatusError | undefined
@@ -34,15 +41,26 @@ export async function canonicalPath(
   shown: string,
   signal?: AbortSignal,
 ): Promise<RemotePath> {
+  return (await findCanonical(session, path, shown, signal)).path
+}
+
+/** As `canonicalPath`. */
+export async function findCanonical(
+  session: MachineSession,
+  path: RemotePath,
+  shown: string,
+  signal?: AbortSignal,
+): Promise<Canonical> {
   const sftp = await session.sftp(signal)
   const cannot = (why: string): FileError =>
     new FileError(`cannot resolve "${shown}": ${why}`, 'not-found', { machine: session.machine })
   // Servers differ in whether realpath accepts a missing last segment: only an existing one is believed.
   const itself = await lookAt(sftp, path, signal)
-  if (itself.real !== undefined && itself.type !== undefined) return itself.real
+  const { attributes } = itself
+  if (itself.real !== undefined && itself.type !== undefined) return { path: itself.real, attributes }
   if (itself.type !== undefined && itself.entry === 'symlink') {
     const real = await behindLinks(sftp, path, signal)
-    if (real !== undefined) return real
+    if (real !== undefined) return { path: real, attributes }
   }
   const above: RemotePath[] = []
   for (let at = path; at !== '/'; at = parentOf(at)) above.push(parentOf(at))
@@ -51,7 +69,7 @@ export async function canonicalPath(
     (look) => look.denied !== undefined || (look.real !== undefined && look.type !== undefined),
   )
   const deepest = looks[depth]
-  if (deepest === undefined) return path
+  if (deepest === undefined) return { path, attributes: undefined }
   if (deepest.denied !== undefined) throw deepest.denied
   if (deepest.type !== 'directory') throw cannot('a parent path segment is not a directory')
   const first = looks[depth - 1]
@@ -68,7 +86,7 @@ export async function canonicalPath(
     .slice(0, depth)
     .map((look) => nameOf(look.path))
     .toReversed()
-  return missing.reduce(childOf, deepest.real ?? deepest.path)
+  return { path: missing.reduce(childOf, deepest.real ?? deepest.path), attributes: undefined }
 }
 
 async function lookAt(sftp: SftpChannel, path: RemotePath, signal: AbortSignal | undefined): Promise<Look> {
@@ -80,6 +98,7 @@ async function lookAt(sftp: SftpChannel, path: RemotePath, signal: AbortSignal |
   return {
     path,
     real: typeof real === 'string' ? (real as RemotePath) : undefined,
+    attributes: found instanceof SftpStatusError ? undefined : found,
     type: found instanceof SftpStatusError ? undefined : typeOf(found.mode),
     denied: found instanceof SftpStatusError && !isAbsent(found) ? found : undefined,
     entry: entry instanceof SftpStatusError ? undefined : typeOf(entry.mode),

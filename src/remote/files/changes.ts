@@ -42,7 +42,7 @@ export interface ChangeNeeds {
   changed(path: RemotePath): void
 }
 
-type Attempt<T> = (session: MachineSession, file: Shown) => Promise<T>
+type Attempt<T> = (session: MachineSession, file: Shown, existing: FileStat | undefined) => Promise<T>
 
 export class Changes {
   readonly #locks = new KeyedLock()
@@ -65,7 +65,7 @@ export class Changes {
       'write',
       options,
       (session) => this.#around.quick.write(session, file, content, guard, diffLimit, options),
-      (session, found) => this.#write(session, found, content, guard, diffLimit, signal),
+      (session, found, existing) => this.#write(session, found, existing, content, guard, diffLimit, signal),
     )
   }
 
@@ -80,7 +80,7 @@ export class Changes {
       'edit',
       options,
       (session) => this.#around.quick.edit(session, file, edit, version, options),
-      (session, found) => this.#edit(session, found, edit, version, options.signal),
+      (session, found, existing) => this.#edit(session, found, existing, edit, version, options.signal),
     )
   }
 
@@ -88,58 +88,86 @@ export class Changes {
   async #change<T>(
     file: Shown,
     verb: string,
-    { signal, fence }: ChangeOptions,
+    options: ChangeOptions,
     quickly: (session: MachineSession) => Promise<T | undefined>,
     thoroughly: Attempt<T>,
   ): Promise<T> {
-    let path: RemotePath = file.path
+    const found = { ...file }
     try {
-      const session = await this.#around.session(signal)
-      const far = this.#around.isFar(session)
-      if (far) {
-        fence?.(path)
-        const done = await this.#locks.run(path, () => quickly(session))
-        if (done !== undefined) return done
-      }
-      // The caller's own answer may be an old one there.
-      if (far || fence !== undefined) {
-        path = await canonicalPath(session, path, file.shown, signal)
-        fence?.(path)
-      }
-      const found = { path, shown: file.shown }
-      return await this.#locks.run(path, async () => thoroughly(await this.#around.session(signal), found))
+      const session = await this.#around.session(options.signal)
+      return await this.#locks.run(file.path, async () => {
+        if (this.#around.isFar(session)) {
+          options.fence?.(file.path)
+          const done = await quickly(session)
+          if (done !== undefined) return done
+        }
+        const { path, existing } = await this.#whereNow(session, file, options)
+        found.path = path
+        options.fence?.(path)
+        if (path === file.path) return thoroughly(session, found, existing)
+        // What a canonical path leads to is itself: nobody who holds this lock waits for another.
+        return this.#locks.run(path, async () =>
+          thoroughly(session, found, await statPath(session, path, true, options.signal)),
+        )
+      })
     } catch (error) {
-      throw await this.#explained(error, { path, shown: file.shown }, verb)
+      throw await this.#explained(error, found, verb)
     } finally {
-      this.#around.changed(path)
+      this.#around.changed(found.path)
     }
+  }
+
+  /** Where the path leads, when the caller's answer may be an old one or a fence depends on it; what is there. */
+  async #whereNow(
+    session: MachineSession,
+    file: Shown,
+    { fence, caller, signal }: ChangeOptions,
+  ): Promise<{ readonly path: RemotePath; readonly existing: FileStat | undefined }> {
+    const believed = caller?.changes === true
+    if (fence === undefined && !believed) {
+      return { path: file.path, existing: await statPath(session, file.path, true, signal) }
+    }
+    const looking = statPath(session, file.path, true, signal)
+    looking.catch((_theOtherTellsMore: unknown) => undefined)
+    const path = await canonicalPath(session, file.path, file.shown, signal)
+    return { path, existing: await looking }
   }
 
   async #write(
     session: MachineSession,
     file: Shown,
+    existing: FileStat | undefined,
     content: string,
     guard: WriteGuard,
     diffLimit: number,
     signal: AbortSignal | undefined,
   ): Promise<WriteOutcome> {
-    const existing = await statPath(session, file.path, true, signal)
     if (existing !== undefined && existing.type !== 'file') {
       throw new FileError(`cannot write "${file.shown}": not a regular file`, 'not-regular')
     }
     if (guard.kind === 'absent' && existing !== undefined) throw alreadyThere(file)
+    if (guard.kind === 'version') this.#requireVersion(file, 'write', existing, guard.version, undefined)
     const bytes = Buffer.from(content, 'utf8')
-    const old = await this.#contentFor(session, file, existing, guard, bytes.length, diffLimit, signal)
-    if (guard.kind === 'version') this.#requireVersion(file, 'write', existing, guard.version, old)
-    await publish(
+    let old: Buffer | undefined
+    const version = await publish(
       session,
-      { path: file.path, content: bytes, outfit: existing, onlyIfAbsent: guard.kind === 'absent' },
+      {
+        path: file.path,
+        content: bytes,
+        outfit: existing,
+        onlyIfAbsent: guard.kind === 'absent',
+        before: async () => {
+          old = await this.#contentFor(session, file, existing, guard, bytes.length, diffLimit, signal)
+          if (guard.kind === 'version') this.#requireVersion(file, 'write', existing, guard.version, old)
+        },
+      },
       this.#around.leftovers,
       signal,
     )
+    this.#around.memory.remember(file.path, version, bytes)
     return {
       created: existing === undefined,
-      version: await this.#versionAfter(session, file, bytes),
+      version,
       before: old === undefined || old.length >= diffLimit ? null : asDiffBasis(old),
       after: withUnixLineEnds(content),
     }
@@ -148,11 +176,11 @@ export class Changes {
   async #edit(
     session: MachineSession,
     file: Shown,
+    existing: FileStat | undefined,
     edit: LiteralEdit,
     version: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<WriteOutcome> {
-    const existing = await statPath(session, file.path, true, signal)
     if (existing === undefined) throw stale(file, 'edit')
     if (existing.type !== 'file') {
       throw new FileError(`cannot edit "${file.shown}": not a regular file`, 'not-regular')
@@ -161,13 +189,14 @@ export class Changes {
     const bytes = await readAll(session, file, existing.size, WHOLE_FILE, signal)
     if (version !== undefined) this.#requireVersion(file, 'edit', existing, version, bytes)
     const { before, after, content } = edited(file, bytes, edit)
-    await publish(
+    const published = await publish(
       session,
       { path: file.path, content, outfit: existing, onlyIfAbsent: false },
       this.#around.leftovers,
       signal,
     )
-    return { created: false, version: await this.#versionAfter(session, file, content), before, after }
+    this.#around.memory.remember(file.path, published, content)
+    return { created: false, version: published, before, after }
   }
 
   /** A refused change in the caller's terms, with the reason that the answer alone does not tell. */
@@ -227,18 +256,6 @@ export class Changes {
     if (existing.version !== version) throw stale(file, verb)
     if (content !== undefined && !this.#around.memory.agrees(file.path, version, content)) {
       throw stale(file, verb)
-    }
-  }
-
-  /** After the commit point: a failure to look at the result does not undo the success. */
-  async #versionAfter(session: MachineSession, file: Shown, content: Buffer): Promise<string> {
-    try {
-      const version = (await statPath(session, file.path, true))?.version ?? `missing:${file.path}`
-      this.#around.memory.remember(file.path, version, content)
-      return version
-    } catch (error) {
-      if (!(error instanceof PresenceError)) throw error
-      return `unseen:${file.path}:${performance.now()}`
     }
   }
 }

@@ -24,6 +24,8 @@ interface Held {
   readonly caller: Caller
   readonly at: number
   stat: { readonly value: FileStat | undefined } | undefined
+  /** For who is about to open it: opening asks what it is once more. */
+  gate: FileStat | undefined
   content: Buffer | undefined
   listing: readonly ListedEntry[] | undefined
 }
@@ -37,6 +39,7 @@ export class Handover {
       caller,
       at: performance.now(),
       stat: { value: stat },
+      gate: stat,
       content,
       listing,
     })
@@ -51,6 +54,14 @@ export class Handover {
     const stat = held?.stat
     if (held !== undefined) held.stat = undefined
     return stat
+  }
+
+  /** What was found there, for who opens it now. */
+  takeGate(path: RemotePath, caller: Caller): FileStat | undefined {
+    const held = this.#fresh(path, caller)
+    const gate = held?.gate
+    if (held !== undefined) held.gate = undefined
+    return gate
   }
 
   takeContent(path: RemotePath, caller: Caller): Buffer | undefined {

@@ -21,18 +21,24 @@ export interface Shown {
 /**
  * Metadata of a file that may be opened. The type is looked at first, because opening a FIFO that
  * nobody writes to would block the machine's SFTP server.
- * @throws FileError `not-found`, `not-regular`.
+ * @param known - what this caller has found there just now. @throws FileError `not-found`, `not-regular`.
  */
 export async function requireRegular(
   session: MachineSession,
   file: Shown,
   verb: string,
   signal?: AbortSignal,
+  known?: FileStat,
 ): Promise<FileStat> {
   const doing = `cannot ${verb} "${file.shown}"`
-  const stat = await statPath(session, file.path, true, signal).catch((error: unknown) => {
-    throw asFileError(error, doing)
-  })
+  const look = async (): Promise<FileStat | undefined> => {
+    try {
+      return await statPath(session, file.path, true, signal)
+    } catch (error) {
+      throw asFileError(error, doing)
+    }
+  }
+  const stat = known ?? (await look())
   if (stat === undefined)
     throw new FileError(`${doing}: not found`, 'not-found', { machine: session.machine })
   if (stat.type !== 'file') {

@@ -9,7 +9,7 @@ import { PresenceError } from '../../base/failure.ts'
 import type { Hurry } from '../../ssh/connection/machine-connection.ts'
 import type { Machine } from '../machine.ts'
 import type { MachineSession } from '../session.ts'
-import { canonicalPath } from './canonical.ts'
+import { findCanonical, type Canonical } from './canonical.ts'
 import type { ChangeOptions, WriteGuard, WriteOutcome } from './change.ts'
 import { Changes } from './changes.ts'
 import { ContentMemory } from './content-memory.ts'
@@ -25,7 +25,7 @@ import { lookByShell, type Look } from './look.ts'
 import { FETCHED_WITH_LOOK, QuickChanges } from './quick-changes.ts'
 import { exactPath, mayBeShown } from './raw-names.ts'
 import { WHOLE_FILE, readAll, readChunks, readRange, requireRegular, type Shown } from './read.ts'
-import { statPath, type FileStat } from './stat.ts'
+import { statOf, statPath, type FileStat } from './stat.ts'
 import { Surroundings } from './surroundings.ts'
 import { BINARY_SAMPLE_BYTES, TextStream, decodeText, type LiteralEdit } from './text.ts'
 import type { Observation } from './watch/observation.ts'
@@ -87,12 +87,15 @@ export class RemoteFiles {
         if (found !== undefined) return found.canonical
       }
       if (options.caller?.phase === 'tool') this.#surroundings.include(parentOf(path))
+      const believes = options.caller?.changes === true && this.#saves(session)
+      if (believes && this.#known.get(path, BELIEVED_MS) === path) return path
       const caller = mayBeShown(path) ? undefined : this.#lookingAhead(session, options)
-      if (caller?.changes === true && this.#known.get(path, BELIEVED_MS) === path) return path
       const look = caller === undefined ? undefined : await this.#look(session, path, caller, options.signal)
       if (look !== undefined) return look.canonical
       const exact = await exactPath(session, path, shown, options.signal)
-      return canonicalPath(session, exact, shown, options.signal)
+      const found = await findCanonical(session, exact, shown, options.signal)
+      this.#keepSeen(session, path, found, options.caller)
+      return found.path
     }).catch((error: unknown) => {
       throw asFileError(error, `cannot resolve "${shown}"`)
     })
@@ -119,10 +122,12 @@ export class RemoteFiles {
     return this.#reading(options, async (session) => {
       const found = options.caller?.phase === 'step' && follow ? this.#surroundings.at(file.path) : undefined
       if (found !== undefined) return found.stat
+      const held = follow
+        ? this.#held(session, options, (caller) => this.#handover.takeStat(file.path, caller))
+        : undefined
+      if (held !== undefined) return held.value
       const caller = follow && !mayBeShown(file.path) ? this.#lookingAhead(session, options) : undefined
       if (caller !== undefined) {
-        const held = this.#handover.takeStat(file.path, caller)
-        if (held !== undefined) return held.value
         const look = await this.#look(session, file.path, caller, signal)
         if (look !== undefined) {
           this.#handover.takeStat(look.canonical, caller)
@@ -157,7 +162,7 @@ export class RemoteFiles {
     if (held !== undefined) {
       yield text.decode(held)
     } else {
-      const stat = await requireRegular(session, file, 'read', options.signal)
+      const stat = await this.#regular(session, file, options)
       const memory = this.#memory.watch(file.path, stat.version)
       for await (const chunk of readChunks(session, file, stat.size, options.signal)) {
         memory?.piece(chunk)
@@ -174,7 +179,7 @@ export class RemoteFiles {
 
   async readRange(file: Shown, offset: number, length: number, options: CallOptions = {}): Promise<Buffer> {
     return this.#reading(options, async (session) => {
-      await requireRegular(session, file, 'read', options.signal)
+      await this.#regular(session, file, options)
       return readRange(session, file, offset, length, options.signal)
     })
   }
@@ -289,6 +294,38 @@ export class RemoteFiles {
     return caller?.phase === 'tool' && this.#isFar(session) ? caller : undefined
   }
 
+  /** Whether questions can be spared there: the machine is far, or each is a round trip of its own anyhow. */
+  #saves(session: MachineSession): boolean {
+    return this.#isFar(session) || !session.hasExactVersions
+  }
+
+  /** Something that was found for this call before. */
+  #held<T>(
+    session: MachineSession,
+    { caller }: CallOptions,
+    take: (caller: Caller) => T | undefined,
+  ): T | undefined {
+    return caller?.phase === 'tool' && this.#saves(session) ? take(caller) : undefined
+  }
+
+  /** What SFTP told on the way to a canonical path is all that there is to tell, where there is no more. */
+  #keepSeen(
+    session: MachineSession,
+    path: RemotePath,
+    { path: canonical, attributes }: Canonical,
+    caller: Caller | undefined,
+  ): void {
+    if (caller?.phase !== 'tool' || session.hasExactVersions) return
+    const stat = attributes === undefined ? undefined : statOf(attributes)
+    if (stat !== undefined) this.#known.remember(path, canonical)
+    this.#handover.offer({ canonical, stat, content: undefined }, caller)
+  }
+
+  #regular(session: MachineSession, file: Shown, options: CallOptions): Promise<FileStat> {
+    const known = this.#held(session, options, (caller) => this.#handover.takeGate(file.path, caller))
+    return requireRegular(session, file, 'read', options.signal, known)
+  }
+
   async #look(
     session: MachineSession,
     path: RemotePath,
@@ -324,7 +361,7 @@ export class RemoteFiles {
   ): Promise<Buffer> {
     const held = this.#handed(session, file, options)
     if (held !== undefined && held.length <= maxBytes) return held
-    const stat = await requireRegular(session, file, 'read', options.signal)
+    const stat = await this.#regular(session, file, options)
     const bytes = await readAll(session, file, stat.size, maxBytes, options.signal)
     this.#memory.remember(file.path, stat.version, bytes)
     if (bytes.length === stat.size) this.#contents.keep(file.path, stat, bytes)

@@ -4,13 +4,13 @@
  * in docs/decisions/saving.md.
  */
 import { parentOf, type RemotePath } from '../../base/remote-path.ts'
-import { CancelledError } from '../../base/failure.ts'
+import { CancelledError, PresenceError } from '../../base/failure.ts'
 import type { SftpChannel } from '../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../ssh/errors.ts'
 import type { MachineSession } from '../session.ts'
 import { FileError, isAbsent } from './errors.ts'
 import type { Leftovers } from './leftovers.ts'
-import { typeOf, type FileType } from './stat.ts'
+import { statPath, typeOf, type FileType } from './stat.ts'
 import { temporaryBeside, writeTemporary, type Outfit } from './temporary.ts'
 import { explainedByVolume } from './volume.ts'
 
@@ -21,6 +21,8 @@ export interface Publication {
   readonly outfit: Outfit | undefined
   /** Refuse when something exists at the path, in the same step that would publish. */
   readonly onlyIfAbsent: boolean
+  /** What has to be found out before it is published, at the same time as the temporary file is written. */
+  readonly before?: () => Promise<void>
 }
 
 /** Something existed where only a new file was to be made. */
@@ -34,7 +36,7 @@ export class AlreadyThereError extends Error {
 }
 
 /**
- * @throws AlreadyThereError; VolumeError; SftpStatusError; LinkLostError, with `outcomeUnknown` once publishing began;
+ * @returns the version of what is published. @throws what \`before\` throws; AlreadyThereError; VolumeError; SftpStatusError; LinkLostError, with `outcomeUnknown` once publishing began;
  * CancelledError before that.
  */
 export async function publish(
@@ -42,17 +44,23 @@ export async function publish(
   publication: Publication,
   leftovers: Leftovers,
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   const sftp = await session.sftp(signal)
   const explained = (error: unknown): Promise<unknown> => explainedByVolume(error, session, publication.path)
-  try {
-    await makeFolders(sftp, parentOf(publication.path), signal)
-  } catch (error) {
-    throw await explained(error)
+  if (publication.outfit === undefined) {
+    // A file that is there has its folder.
+    try {
+      await makeFolders(sftp, parentOf(publication.path), signal)
+    } catch (error) {
+      throw await explained(error)
+    }
   }
   const temporary = temporaryBeside(publication.path)
   try {
-    await writeTemporary(sftp, temporary, publication.content, publication.outfit, signal)
+    await both(
+      writeTemporary(sftp, temporary, publication.content, publication.outfit, signal),
+      publication.before?.(),
+    )
     if (signal?.aborted === true) throw new CancelledError('write', signal.reason)
     await putInPlace(session, sftp, temporary, publication, leftovers)
   } catch (error) {
@@ -61,7 +69,26 @@ export async function publish(
     throw told
   }
   // Published: whatever happens to the temporary name now, the write has succeeded.
+  // The file itself changes when it loses its other name.
   if (publication.onlyIfAbsent) await leftovers.remove(session, temporary)
+  return versionAfter(session, publication.path)
+}
+
+/** Wait for both, whatever becomes of the one; the failure of the second says more. */
+async function both(written: Promise<void>, found: Promise<void> | undefined): Promise<void> {
+  const [first, second] = await Promise.allSettled([written, found])
+  if (second.status === 'rejected') throw second.reason
+  if (first.status === 'rejected') throw first.reason
+}
+
+/** After the commit point: a failure to look at the result does not undo the success. */
+async function versionAfter(session: MachineSession, path: RemotePath): Promise<string> {
+  try {
+    return (await statPath(session, path, true))?.version ?? `missing:${path}`
+  } catch (error) {
+    if (!(error instanceof PresenceError)) throw error
+    return `unseen:${path}:${performance.now()}`
+  }
 }
 
 /** The commit point. The caller's signal no longer counts: the outcome has to be known. */

@@ -29,6 +29,19 @@ export function typeOf(mode: number): FileType {
   return TYPES[mode & TYPE_BITS] ?? 'other'
 }
 
+/** What SFTP tells of a path. @param version - the exact token, where there is one. */
+export function statOf(attributes: FileAttributes, version?: string): FileStat {
+  const { mode, size, uid, gid } = attributes
+  return {
+    type: typeOf(mode),
+    size,
+    mode: mode & 0o7777,
+    uid,
+    gid,
+    version: version ?? plainVersion(attributes),
+  }
+}
+
 /**
  * @param follow - through a final symbolic link, or the link itself.
  * @returns undefined when nothing is there.
@@ -50,13 +63,5 @@ export async function statPath(
     if (isAbsent(error)) return undefined
     throw error
   }
-  const version = await exact
-  return {
-    type: typeOf(attributes.mode),
-    size: attributes.size,
-    mode: attributes.mode & 0o7777,
-    uid: attributes.uid,
-    gid: attributes.gid,
-    version: version ?? plainVersion(attributes),
-  }
+  return statOf(attributes, await exact)
 }

@@ -178,8 +178,9 @@ describe('on servers that differ', () => {
     writeFileSync(path, 'old')
     await rig.files.stat(file(path))
     note()
-    await save(rig.files, path)
-    const saving = asked.slice(asked.indexOf('open', asked.indexOf('close')))
+    // Nothing is compared, so the old content is not read beside it.
+    await rig.files.write(file(path), 'new', { kind: 'none' }, 0)
+    const saving = asked.slice(asked.indexOf('open'))
     expect(saving.filter((name) => /open|write|extended|close/.test(name))).toEqual([
       'open',
       'write',
