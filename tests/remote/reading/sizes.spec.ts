@@ -23,7 +23,7 @@ const SIZES = [0, 1, ...BORDERS.flatMap((border) => [border - 1, border, border 
 let rig: Rig
 let folder = ''
 beforeAll(async () => {
-  rig = await startRig({ sshdConfig: ['Subsystem sftp /usr/lib/openssh/sftp-server'] })
+  rig = await startRig()
   folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : '/var/tmp', 'presence-sizes-'))
 })
 afterAll(async () => {
@@ -55,11 +55,12 @@ describe('C42, F88: a file', () => {
       writeFileSync(path.path, content)
       const wanted = hash(content)
       expect(hash(await rig.files.readBytes(path, size))).toBe(wanted)
-      expect(hash(await rig.files.readText(path))).toBe(wanted)
+      // One way to read a whole file, and two things made of it.
+      if (size <= MIB) expect(hash(await rig.files.readText(path))).toBe(wanted)
       const streamed = createHash('sha256')
       for await (const piece of rig.files.streamText(path)) streamed.update(piece)
       expect(streamed.digest('hex')).toBe(wanted)
-      const from = Math.floor(size / 3)
+      const from = size - Math.floor(size / 3)
       expect(hash(await rig.files.readRange(path, from, size))).toBe(hash(content.slice(from)))
       if (size > 0) {
         await expect(rig.files.readBytes(path, size - 1)).rejects.toMatchObject({ code: 'too-large' })
@@ -72,7 +73,7 @@ describe('C42, F88: a file', () => {
     writeFileSync(path.path, whole.slice(0, 2 * MIB + 5))
     const places = [0, 1, ...BORDERS.flatMap((border) => [border - 1, border])].filter((at) => at <= 2 * MIB)
     for (const at of places) {
-      for (const length of [0, 1, 2, 32 * KIB + 1, 128 * KIB, MIB + 1]) {
+      for (const length of [0, 1, 2, 32 * KIB + 1, 128 * KIB, 300 * KIB]) {
         const part = await rig.files.readRange(path, at, length)
         const wanted = whole.slice(at, Math.min(at + length, 2 * MIB + 5))
         expect(part.length === wanted.length && hash(part) === hash(wanted), `${length} from ${at}`).toBe(
