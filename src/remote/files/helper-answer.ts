@@ -5,9 +5,8 @@ import type { HelperAnswer, HelperQuestion } from '../shell/helper-shell.ts'
 import type { MachineSession } from '../session.ts'
 
 /**
- * @returns undefined when there is no helper shell to be had (a server with one session), or it broke; a dead
- * link then fails the other way too.
- * @throws CancelledError.
+ * @returns undefined when there is no helper shell to be had (a server with one session), or it broke.
+ * @throws LinkLostError when the connection did: what is half known must not be taken for the whole; CancelledError.
  */
 export async function answerOf(
   session: MachineSession,
@@ -17,9 +16,9 @@ export async function answerOf(
   try {
     return await (await session.helper(question.signal)).run(script, question)
   } catch (error) {
-    if (error instanceof ChannelError || (error instanceof PresenceError && error.family === 'transport')) {
-      return undefined
-    }
-    throw error
+    if (error instanceof ChannelError) return undefined
+    const broke = error instanceof PresenceError && error.family === 'transport'
+    if (!broke || !session.link.alive) throw error
+    return undefined
   }
 }

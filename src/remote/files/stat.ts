@@ -55,6 +55,7 @@ export async function statPath(
 ): Promise<FileStat | undefined> {
   const sftp = await session.sftp(signal)
   const exact = exactVersion(session, path, follow, signal)
+  exact.catch((_heardBelow: unknown) => undefined)
   let attributes: FileAttributes
   try {
     attributes = await (follow ? sftp.stat(path, signal) : sftp.lstat(path, signal))
