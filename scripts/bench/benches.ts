@@ -1,5 +1,6 @@
 /** All benches. A new one is a file that exports a `Bench`, and a line here. */
 import type { Bench } from './bench.ts'
 import { connect } from './connect.ts'
+import { files } from './files.ts'
 
-export const BENCHES: readonly Bench[] = [connect]
+export const BENCHES: readonly Bench[] = [connect, files]

@@ -18,6 +18,7 @@ export interface BenchServer {
   readonly port: number
   readonly user: string
   readonly identityFile: string
+  readonly knownHostsFile: string
   /** For `ssh -F`; knows `alias` and nothing else. */
   readonly sshConfigFile: string
   /** For sockets and the like; goes with the server. */
@@ -25,13 +26,19 @@ export interface BenchServer {
   stop(): Promise<void>
 }
 
+export interface ServerOptions {
+  /** Argv that puts it at the far end of a bed. */
+  readonly within?: readonly string[]
+  /** It serves files and runs no commands. */
+  readonly filesOnly?: boolean
+}
+
 const STARTING_MS = 10_000
 
-/** @param within argv that puts it at the far end of a bed. */
 export async function startServer(
   host: string,
   port: number,
-  within: readonly string[] = [],
+  { within = [], filesOnly = false }: ServerOptions = {},
 ): Promise<BenchServer> {
   const program = findProgram('sshd')
   if (program === undefined) throw new Error('there is no sshd on this computer')
@@ -57,6 +64,7 @@ export async function startServer(
     'PrintLastLog no',
     `SetEnv ${environment.join(' ')}`,
     'Subsystem sftp internal-sftp',
+    ...(filesOnly ? ['ForceCommand internal-sftp'] : []),
   ]
   await writeFile(layout.sshdConfigFile, `${server.join('\n')}\n`)
   await writeClientFiles(layout, port, user, host)
@@ -87,6 +95,7 @@ export async function startServer(
     port,
     user,
     identityFile: layout.userKey.privateFile,
+    knownHostsFile: layout.knownHostsFile,
     sshConfigFile: layout.sshConfigFile,
     folder,
     stop,
