@@ -1,5 +1,7 @@
 /** Where is measured: loopback, and the far end of a delayed line. Each has a real sshd. */
 import { startBed } from '../bed/bed.ts'
+import type { FarServer } from '../bed/far-server.ts'
+import { poured, startPour } from '../bed/raw-rate.ts'
 import { roundTrips, startEcho } from '../bed/round-trip.ts'
 import { freePort } from '../project/port.ts'
 import { median } from './rounds.ts'
@@ -13,6 +15,10 @@ export interface Place {
   readonly within: readonly string[]
   /** Median of a few TCP round trips now, in milliseconds. */
   roundTrip(): Promise<number>
+  /** Each of so many, one after another. */
+  roundTrips(times: number): Promise<number[]>
+  /** Milliseconds in which so many bytes come or go over the line by TCP alone. */
+  poured(direction: 'from' | 'to', bytes: number): Promise<number>
   /** A server beside the other, that serves files and runs no commands; goes with the place. */
   filesOnly(): Promise<BenchServer>
   stop(): Promise<void>
@@ -32,7 +38,8 @@ export async function loopback(): Promise<Place> {
  */
 export async function delayed(rttMs: number, mtu?: number): Promise<Place> {
   const bed = await startBed({ rttMs, ...(mtu === undefined ? {} : { mtu }) })
-  return place(`${rttMs} ms`, bed.far, SSH_PORT, bed.within, () => bed.stop())
+  const label = mtu === undefined ? `${rttMs} ms` : `${rttMs} ms, ${mtu} bytes a packet`
+  return place(label, bed.far, SSH_PORT, bed.within, () => bed.stop())
 }
 
 async function place(
@@ -51,11 +58,19 @@ async function place(
     undo.push(() => server.stop())
     const echo = await startEcho(host, within)
     undo.push(() => echo.stop())
+    let pouring: Promise<FarServer> | undefined
+    const startPouring = async (): Promise<FarServer> => {
+      const pour = await startPour(host, within)
+      undo.push(() => pour.stop())
+      return pour
+    }
     return {
       label,
       server,
       within,
       roundTrip: async () => median(await roundTrips(echo, 5)),
+      roundTrips: (times) => roundTrips(echo, times),
+      poured: async (direction, bytes) => poured(await (pouring ??= startPouring()), direction, bytes),
       filesOnly: async () => {
         const other = await startServer(host, await freePort(), { within, filesOnly: true })
         undo.push(() => other.stop())

@@ -31,6 +31,15 @@ export interface Client {
   list?(folder: string): Promise<Entry[]>
   /** Look whether any of these files has changed. @returns how many are there. */
   poll?(files: readonly string[]): Promise<number>
+  /**
+   * Fetch a large file into a local one that is not there yet.
+   * @returns the text itself in pieces, when it does not come into a file.
+   */
+  pull?(file: string, into: string): Promise<void | AsyncIterable<string>>
+  /** Send a large local file, whose text is at hand, to where none is yet. */
+  push?(from: string, file: string, text: string): Promise<void>
+  /** Look around in a folder as the host does in a turn. @returns the instructions that it found. */
+  probe?(folder: string, between: () => Promise<void>): Promise<readonly string[]>
   stop(): Promise<void>
 }
 

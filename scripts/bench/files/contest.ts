@@ -6,9 +6,16 @@ import type { Client } from './client.ts'
 import type { Ground } from './ground.ts'
 import type { Task } from './tasks.ts'
 
+/** A task, and who does it how often; the first of them is ours. */
+export interface Heat {
+  readonly task: Task
+  readonly entries: readonly { readonly client: Client; readonly rounds: Subject<string>['rounds'] }[]
+}
+
 /** A median, with the round trip that was measured in the same rounds. */
 export interface Taken {
-  readonly what: string
+  readonly place: string
+  readonly task: Task
   readonly who: string
   readonly ms: number
   readonly roundTrip: number
@@ -19,51 +26,56 @@ const ROUND_TRIP = 'one TCP round trip'
 /** Between two small pieces of work: a server has little to end. */
 const SETTLING_MS = 40
 
-/** The rows' order: by task, ours first. Also tells the line's own round trip. */
+/** Tells a row for each client of each task. */
 export async function contest(
   place: Place,
   findings: Findings,
   ground: Ground,
-  tasks: readonly Task[],
-  clients: readonly Client[],
+  heats: readonly Heat[],
   rounds: number,
 ): Promise<Taken[]> {
-  const pairs = tasks.flatMap((task) =>
-    clients.filter((client) => client[task.needs] !== undefined).map((client) => ({ task, client })),
+  const pairs = heats.flatMap(({ task, entries }) =>
+    entries.map((entry) => ({ task, ...entry, name: `${task.what} / ${entry.client.who}` })),
   )
-  const subjects: Subject<string>[] = pairs.map(({ task, client }) => ({
-    name: nameOf(task.what, client.who),
+  const subjects = pairs.map(({ task, client, rounds: wanted, name }): Subject<string> => ({
+    name,
     measure: () => task.measure(client, ground),
+    ...(wanted === undefined ? {} : { rounds: wanted }),
   }))
   const medians = await inTurn(
     [{ name: ROUND_TRIP, measure: () => place.roundTrip() }, ...subjects],
     rounds,
     SETTLING_MS,
   )
-  const roundTrip = medians[ROUND_TRIP] ?? Number.NaN
-  const taken = pairs.map(({ task, client }) => ({
-    what: task.what,
-    who: client.who,
-    ms: medians[nameOf(task.what, client.who)] ?? Number.NaN,
-    roundTrip,
-    ...(client.note === undefined ? {} : { note: client.note }),
-  }))
-  findings.row({ place: place.label, what: ROUND_TRIP, who: 'the line', ms: roundTrip, roundTrips: null })
-  for (const { what, who, ms, note } of taken) {
-    const ours = taken.find((one) => one.what === what)
-    findings.row({
-      place: place.label,
-      what,
-      who,
-      ms,
-      roundTrips: place.label === LOOPBACK ? null : ms / roundTrip,
-      ...(ours === undefined || ours.who === who ? {} : { oursToThis: ours.ms / ms }),
-      ...(note === undefined ? {} : { note }),
-    })
+  const median = (name: string): number => medians[name] ?? Number.NaN
+  const roundTrip = median(ROUND_TRIP)
+  for (const { task } of heats) {
+    const mine = pairs.filter((pair) => pair.task === task)
+    const [ours] = mine
+    for (const { client, name } of mine) {
+      const ms = median(name)
+      const notes = [...(task.mib === undefined ? [] : [rate(task.mib, ms)]), client.note]
+      const note = notes.filter((one) => one !== undefined).join('; ')
+      findings.row({
+        place: place.label,
+        what: task.what,
+        who: client.who,
+        ms,
+        roundTrips: place.label === LOOPBACK ? null : ms / roundTrip,
+        ...(ours === undefined || ours.client === client ? {} : { oursToThis: median(ours.name) / ms }),
+        ...(note === '' ? {} : { note }),
+      })
+    }
   }
-  return taken
+  return pairs.map(({ task, client, name }) => ({
+    place: place.label,
+    task,
+    who: client.who,
+    ms: median(name),
+    roundTrip,
+  }))
 }
 
-function nameOf(what: string, who: string): string {
-  return `${what} / ${who}`
+export function rate(mib: number, ms: number): string {
+  return `${((1000 * mib) / ms).toPrecision(3)} MiB/s`
 }

@@ -3,15 +3,19 @@
  * measured. Every sample is new, so that nobody has ever seen it, and goes when it has been measured.
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atTheEnd } from '../../project/endings.ts'
 import type { Entry } from './client.ts'
+import { Large } from './large.ts'
 
 /** Where there is one, a disk in memory: what a real disk takes is the same for all, and varies. */
 const MEMORY = '/dev/shm'
+
+/** What the large files take at most, twice over. */
+const ROOM_BYTES = 2.5 * 2 ** 30
 
 export interface Folder {
   readonly path: string
@@ -24,6 +28,7 @@ export class Ground {
   readonly #forget: () => void
   /** Those that were made, where they are now. */
   readonly #folders = new Map<string, Folder>()
+  readonly #large = new Map<number, Large>()
   #made = 0
 
   private constructor(folder: string) {
@@ -32,7 +37,7 @@ export class Ground {
   }
 
   static async make(): Promise<Ground> {
-    return new Ground(await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'presence-bench-')))
+    return new Ground(await mkdtemp(join(hasRoom(MEMORY) ? MEMORY : tmpdir(), 'presence-bench-')))
   }
 
   /** A path where nothing is yet. */
@@ -77,6 +82,29 @@ export class Ground {
     return { path, entries }
   }
 
+  /** A folder with instructions for agents, and no repository in it or above. */
+  async project(instructions: string): Promise<string> {
+    const path = this.path()
+    await mkdir(path)
+    await writeFile(join(path, 'AGENTS.md'), instructions)
+    return path
+  }
+
+  /** A file of so many MiB under a new path. */
+  async large(mib: number): Promise<Large> {
+    const made = this.#large.get(mib)
+    const large = made ?? (await Large.make(mib, this.path()))
+    if (made === undefined) this.#large.set(mib, large)
+    else await large.moveTo(this.path())
+    return large
+  }
+
+  /** Give back what the large files take. */
+  async forgetLarge(): Promise<void> {
+    for (const { path } of this.#large.values()) await this.remove(path)
+    this.#large.clear()
+  }
+
   async read(path: string): Promise<string> {
     return readFile(path, 'utf8')
   }
@@ -93,6 +121,12 @@ export class Ground {
   async #remove(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true })
   }
+}
+
+function hasRoom(folder: string): boolean {
+  if (!existsSync(folder)) return false
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize > ROOM_BYTES
 }
 
 /** Text of so many bytes in lines, with no two alike and none to be found in any other text. */

@@ -9,6 +9,7 @@ import { parseRemotePath } from '../../../src/base/remote-path.ts'
 import { onBehalfOf } from '../../../src/core/current-session.ts'
 import { placeKey } from '../../../src/places/place.ts'
 import type { Client, Entry } from './client.ts'
+import { probeTurn } from './probing.ts'
 import type { Provider } from './provider.ts'
 
 /** From this size on the host's `read` streams. */
@@ -112,6 +113,26 @@ export class OurFiles implements Client {
       const infos = await Promise.all(targets.map((target) => fs.stat(target)))
       return infos.filter((info) => info !== undefined).length
     })
+  }
+
+  /** Through the host's `read`, which streams what is large. */
+  pull(file: string): Promise<AsyncIterable<string>> {
+    return this.#tool(file, async (fs, path, signal) => {
+      const target = await fs.resolve(path, { cwd: this.#cwd, signal })
+      if ((await fs.stat(target, signal))?.type !== 'file') throw new Error(`${file} is no file to us`)
+      return fs.streamText(target, signal)
+    })
+  }
+
+  push(_from: string, file: string, text: string): Promise<void> {
+    return this.write(file, text)
+  }
+
+  async probe(folder: string, between: () => Promise<void>): Promise<readonly string[]> {
+    const cwd = this.#path(folder)
+    const { root, texts } = await probeTurn(this.#provider, { cwd, dshHome: this.#provider.home }, between)
+    if (root !== cwd) throw new Error(`${root} was taken for the project of ${cwd}`)
+    return texts
   }
 
   async stop(): Promise<void> {}

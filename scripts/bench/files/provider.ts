@@ -15,6 +15,8 @@ import type { BenchServer } from '../server.ts'
 export interface Provider {
   readonly fs: PresenceFileSystem
   readonly presence: Presence
+  /** The host's home folder. */
+  readonly home: string
   /** The local spelling of a path of one of the servers. */
   mount(server: string, path: string): string
   stop(): Promise<void>
@@ -65,6 +67,7 @@ export async function startProvider(servers: Readonly<Record<string, BenchServer
   return {
     fs,
     presence,
+    home,
     mount: (server, path) => join(home, 'presence/mounts', server, path),
     stop: async () => {
       await end()

@@ -22,6 +22,7 @@ export async function startSsh2(server: BenchServer): Promise<Client> {
 
 class NaiveFiles implements Client {
   readonly who = 'ssh2, defaults'
+  readonly note = 'one request after another'
   readonly #client: ssh2.Client
   readonly #sftp: SFTPWrapper
   #saves = 0
@@ -80,6 +81,14 @@ class NaiveFiles implements Client {
     await this.stat(path)
     const names = await this.#call<{ filename: string; attrs: { mode: number } }[]>('readdir', path)
     return names.map(({ filename, attrs }) => ({ name: filename, type: typeOf(attrs.mode) }))
+  }
+
+  async pull(file: string, into: string): Promise<void> {
+    await this.#call('fastGet', file, into)
+  }
+
+  async push(from: string, file: string): Promise<void> {
+    await this.#call('fastPut', from, file)
   }
 
   async stop(): Promise<void> {

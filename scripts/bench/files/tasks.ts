@@ -11,6 +11,8 @@ export interface Task {
   readonly what: string
   /** What a client must be able to do for it. */
   readonly needs: Operation
+  /** For what is told as a rate. */
+  readonly mib?: number
   /** @returns milliseconds. @throws when the answer is wrong. */
   measure(client: Client, ground: Ground): Promise<number>
 }
@@ -136,6 +138,32 @@ export const POLL: Task = {
     await ground.remove(...files)
     return ms
   },
+}
+
+export const PROBE: Task = probing(0)
+/** With the time that a model takes, which is not counted. */
+export const PROBE_SLOWLY: Task = probing(1000)
+
+function probing(pauseMs: number): Task {
+  const pauses = pauseMs === 0 ? 'one after another' : `${pauseMs / 1000} s apart (not counted)`
+  return {
+    what: `the host's looking around before six steps in a folder never seen, ${pauses}`,
+    needs: 'probe',
+    measure: async (client, ground) => {
+      const text = textOf(KIB)
+      const folder = await ground.project(text)
+      const pause = (): Promise<void> => new Promise((resume) => setTimeout(resume, pauseMs))
+      let paused = 0
+      const { ms, answer } = await clocked(() =>
+        able(client, 'probe').probe(folder, async () => {
+          if (pauseMs > 0) paused += (await clocked(pause)).ms
+        }),
+      )
+      deepStrictEqual(answer, [text])
+      await ground.remove(folder)
+      return ms - paused
+    },
+  }
 }
 
 async function onFile(
