@@ -85,6 +85,8 @@ export async function coldSsh(server: BenchServer): Promise<void> {
 }
 
 export interface Master {
+  /** Options of `ssh` and `sftp` by which they go over its connection; the host is to follow. */
+  readonly options: readonly string[]
   /** `ssh host true` as a new process over the master's connection. */
   runTrue(): Promise<void>
   stop(): Promise<void>
@@ -93,14 +95,15 @@ export interface Master {
 /** A connection that `ssh` processes share (ssh_config(5), ControlMaster). */
 export async function startMaster(server: BenchServer): Promise<Master> {
   const socket = join(server.folder, 'master')
-  const ssh = ['ssh', '-F', server.sshConfigFile, '-S', socket]
-  const master = await startChild([...ssh, '-M', '-N', server.alias])
+  const options = ['-F', server.sshConfigFile, '-o', `ControlPath=${socket}`]
+  const master = await startChild(['ssh', ...options, '-M', '-N', server.alias])
   const until = Date.now() + 15_000
   while (!existsSync(socket)) {
     if (Date.now() > until) throw new Error('the ssh master did not come up')
     await new Promise((resume) => setTimeout(resume, 20))
   }
-  return { runTrue: () => succeed([...ssh, server.alias, 'true']), stop: () => master.stop() }
+  const runTrue = (): Promise<void> => succeed(['ssh', ...options, server.alias, 'true'])
+  return { options, runTrue, stop: () => master.stop() }
 }
 
 export function assertSsh(): void {

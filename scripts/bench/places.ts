@@ -1,5 +1,7 @@
 /** Where is measured: loopback, and the far end of a delayed line. Each has a real sshd. */
 import { startBed } from '../bed/bed.ts'
+import type { FarServer } from '../bed/far-server.ts'
+import { poured, startPour } from '../bed/raw-rate.ts'
 import { roundTrips, startEcho } from '../bed/round-trip.ts'
 import { freePort } from '../project/port.ts'
 import { median } from './rounds.ts'
@@ -9,8 +11,16 @@ export interface Place {
   /** As rows call it. */
   readonly label: string
   readonly server: BenchServer
+  /** Argv that puts a program at its far end. */
+  readonly within: readonly string[]
   /** Median of a few TCP round trips now, in milliseconds. */
   roundTrip(): Promise<number>
+  /** Each of so many, one after another. */
+  roundTrips(times: number): Promise<number[]>
+  /** Milliseconds in which so many bytes come or go over the line by TCP alone. */
+  poured(direction: 'from' | 'to', bytes: number): Promise<number>
+  /** A server beside the other, that serves files and runs no commands; goes with the place. */
+  filesOnly(): Promise<BenchServer>
   stop(): Promise<void>
 }
 
@@ -22,10 +32,14 @@ export async function loopback(): Promise<Place> {
   return place(LOOPBACK, '127.0.0.1', await freePort(), [], () => Promise.resolve())
 }
 
-/** @throws BedUnavailable. */
-export async function delayed(rttMs: number): Promise<Place> {
-  const bed = await startBed({ rttMs })
-  return place(`${rttMs} ms`, bed.far, SSH_PORT, bed.within, () => bed.stop())
+/**
+ * @param mtu largest packet of the line; as on Ethernet when absent.
+ * @throws BedUnavailable.
+ */
+export async function delayed(rttMs: number, mtu?: number): Promise<Place> {
+  const bed = await startBed({ rttMs, ...(mtu === undefined ? {} : { mtu }) })
+  const label = mtu === undefined ? `${rttMs} ms` : `${rttMs} ms, ${mtu} bytes a packet`
+  return place(label, bed.far, SSH_PORT, bed.within, () => bed.stop())
 }
 
 async function place(
@@ -40,11 +54,30 @@ async function place(
     for (const step of undo.splice(0).toReversed()) await step()
   }
   try {
-    const server = await startServer(host, port, within)
+    const server = await startServer(host, port, { within })
     undo.push(() => server.stop())
     const echo = await startEcho(host, within)
     undo.push(() => echo.stop())
-    return { label, server, roundTrip: async () => median(await roundTrips(echo, 5)), stop }
+    let pouring: Promise<FarServer> | undefined
+    const startPouring = async (): Promise<FarServer> => {
+      const pour = await startPour(host, within)
+      undo.push(() => pour.stop())
+      return pour
+    }
+    return {
+      label,
+      server,
+      within,
+      roundTrip: async () => median(await roundTrips(echo, 5)),
+      roundTrips: (times) => roundTrips(echo, times),
+      poured: async (direction, bytes) => poured(await (pouring ??= startPouring()), direction, bytes),
+      filesOnly: async () => {
+        const other = await startServer(host, await freePort(), { within, filesOnly: true })
+        undo.push(() => other.stop())
+        return other
+      },
+      stop,
+    }
   } catch (failure) {
     await stop()
     throw failure

@@ -2,6 +2,8 @@
 
 export interface Subject<Name extends string> {
   readonly name: Name
+  /** `every second` round, or only so many, for which nothing is warmed up; every round when absent. */
+  readonly rounds?: 'every second' | number
   /** @returns milliseconds. */
   measure(): Promise<number>
 }
@@ -21,7 +23,8 @@ export async function inTurn<Name extends string>(
 ): Promise<Record<Name, number>> {
   const taken = new Map<Name, number[]>(subjects.map(({ name }) => [name, []]))
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { name, measure } of subjects) {
+    for (const { name, measure, rounds: wanted } of subjects) {
+      if (!takesPart(wanted, round)) continue
       await new Promise((resume) => setTimeout(resume, settlingMs))
       const ms = await measure()
       if (round > 0) taken.get(name)?.push(ms)
@@ -30,12 +33,23 @@ export async function inTurn<Name extends string>(
   return Object.fromEntries([...taken].map(([name, times]) => [name, median(times)])) as Record<Name, number>
 }
 
+function takesPart(wanted: Subject<string>['rounds'], round: number): boolean {
+  if (typeof wanted === 'number') return round > 0 && round <= wanted
+  return wanted === undefined || round === 0 || round % 2 === 1
+}
+
 /** NaN of nothing. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
   const upper = sorted[middle] ?? Number.NaN
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+
+/** The value that this share of all, 0 to 1, does not exceed; NaN of nothing. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
 }
 
 /** Milliseconds that some work takes. */

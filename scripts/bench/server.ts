@@ -29,13 +29,19 @@ export interface BenchServer {
   stop(): Promise<void>
 }
 
+export interface ServerOptions {
+  /** Argv that puts it at the far end of a bed. */
+  readonly within?: readonly string[]
+  /** It serves files and runs no commands. */
+  readonly filesOnly?: boolean
+}
+
 const STARTING_MS = 10_000
 
-/** @param within argv that puts it at the far end of a bed. */
 export async function startServer(
   host: string,
   port: number,
-  within: readonly string[] = [],
+  { within = [], filesOnly = false }: ServerOptions = {},
 ): Promise<BenchServer> {
   const program = findProgram('sshd')
   if (program === undefined) throw new Error('there is no sshd on this computer')
@@ -61,6 +67,7 @@ export async function startServer(
     'PrintLastLog no',
     `SetEnv ${environment.join(' ')}`,
     'Subsystem sftp internal-sftp',
+    ...(filesOnly ? ['ForceCommand internal-sftp'] : []),
   ]
   await writeFile(layout.sshdConfigFile, `${server.join('\n')}\n`)
   await writeClientFiles(layout, port, user, host)

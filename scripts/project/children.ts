@@ -21,6 +21,8 @@ export interface ChildOptions {
   readonly env?: NodeJS.ProcessEnv
   /** What the child gets to read; its standard input is empty otherwise. */
   readonly input?: string
+  /** `pipe`: its standard input stays open, for the caller to write to. */
+  readonly stdin?: 'pipe'
   /** `pipe` (the default): for the caller to read; `inherit`: onto this process's own output. */
   readonly output?: 'pipe' | 'inherit'
 }
@@ -50,7 +52,7 @@ export async function startChild(argv: readonly string[], options: ChildOptions 
   const child = spawn(command, args, {
     cwd: options.cwd,
     env: options.env ?? process.env,
-    stdio: [options.input === undefined ? 'ignore' : 'pipe', output, output],
+    stdio: [options.input === undefined ? (options.stdin ?? 'ignore') : 'pipe', output, output],
     detached: process.platform !== 'win32',
   })
   const ended = new Promise<Exit>((resolve) =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Bench } from '../../scripts/bench/bench.ts'
 import { parseRequest } from '../../scripts/bench/options.ts'
 import { allMet, reportOf, textOf } from '../../scripts/bench/report.ts'
-import { inTurn, median } from '../../scripts/bench/rounds.ts'
+import { inTurn, median, percentile } from '../../scripts/bench/rounds.ts'
 import { run } from '../../scripts/project/children.ts'
 import { ROOT } from '../../scripts/project/checkout.ts'
 
@@ -87,6 +87,24 @@ describe('rounds', () => {
       b: 8,
     })
     expect(order.join('')).toBe('abababab')
+  })
+
+  it('measure some more seldom, or only so often without warming up', async () => {
+    const order: string[] = []
+    const subject = (name: string, rounds?: 'every second' | number) => ({
+      name,
+      ...(rounds === undefined ? {} : { rounds }),
+      measure: () => Promise.resolve((order.push(name), order.length)),
+    })
+    await inTurn([subject('a'), subject('b', 'every second'), subject('c', 2)], 3, 0)
+    expect(order.join('')).toBe('ababcacab')
+  })
+
+  it('have a value that most of them do not exceed', () => {
+    const hundred = Array.from({ length: 100 }, (_, at) => 100 - at)
+    expect(percentile(hundred, 0.95)).toBe(95)
+    expect(percentile([7], 0.95)).toBe(7)
+    expect(percentile([], 0.95)).toBeNaN()
   })
 
   it('have a median, of nothing too', () => {
