@@ -1,0 +1,125 @@
+/** The host's own looks before a step: one question for all of them, and never an old answer after a change. */
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { parseRemotePath } from '../../../src/base/remote-path.ts'
+import { RemoteProcess } from '../../../src/remote/process/remote-process.ts'
+import { file } from '../../ssh/life/line.ts'
+import { startRig, type Rig } from '../../support/rig.ts'
+import { askedBy } from './questions.ts'
+
+const NAMES = ['.git', 'AGENTS.md', 'CLAUDE.md', 'AGENTS.local.md', 'CLAUDE.local.md']
+const caller = { phase: 'step' } as const
+
+/** As the host does it: one name after the other. */
+async function lookAround(
+  { files }: Rig,
+  folder: string,
+): Promise<Readonly<Record<string, number | undefined>>> {
+  const found: Record<string, number | undefined> = {}
+  for (const name of NAMES) {
+    const path = await files.canonical(file(join(folder, name)).path, { caller })
+    found[name] = (await files.stat({ path, shown: name }, { caller }))?.size
+  }
+  return found
+}
+
+describe.each([
+  { what: 'a machine with commands', sshdConfig: [], questions: 1 },
+  {
+    what: 'a machine with SFTP only',
+    sshdConfig: ['Subsystem sftp internal-sftp', 'ForceCommand internal-sftp'],
+    questions: 0,
+  },
+])('on $what', ({ sshdConfig, questions }) => {
+  let rig: Rig
+  let folder = ''
+  beforeAll(async () => {
+    rig = await startRig({ sshdConfig })
+  })
+  afterAll(() => rig.stop())
+  beforeEach(() => {
+    folder = mkdtempSync(join(rig.folder, 'project '))
+  })
+
+  const look = (): ReturnType<typeof lookAround> => lookAround(rig, folder)
+
+  it('many looks are one flight, and see what is there', async () => {
+    writeFileSync(join(folder, 'AGENTS.md'), 'instructions')
+    symlinkSync('AGENTS.md', join(folder, 'CLAUDE.md'))
+    const first = await askedBy(async () =>
+      expect(await look()).toEqual({ 'AGENTS.md': 12, 'CLAUDE.md': 12 } satisfies Record<string, number>),
+    )
+    expect(first.questions).toBe(questions)
+    const again = await askedBy(async () => {
+      await look()
+      await look()
+    })
+    expect(again).toEqual({ questions: 0, requests: 0 })
+    const path = file(join(folder, 'CLAUDE.md')).path
+    expect(await rig.files.canonical(path, { caller })).toBe(join(folder, 'AGENTS.md'))
+  })
+
+  it('folders of skills that are not there are known to be missing', async () => {
+    const path = await rig.files.canonical(file(join(folder, '.dsh/skills')).path, { caller })
+    expect(path).toBe(join(folder, '.dsh/skills'))
+    const listing = rig.files.list({ path, shown: 'skills' }, { caller })
+    await expect(listing).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  it('a file that we write is seen at once, also in folders that it makes', async () => {
+    await look()
+    await rig.files.write(file(join(folder, 'AGENTS.md')), 'four', { kind: 'absent' }, 1000)
+    expect((await look())['AGENTS.md']).toBe(4)
+    const skill = join(folder, '.dsh/skills/one/SKILL.md')
+    await rig.files.canonical(file(join(folder, '.dsh/skills')).path, { caller })
+    await rig.files.write(file(skill), 'skill', { kind: 'absent' }, 1000)
+    const path = await rig.files.canonical(file(join(folder, '.dsh/skills')).path, { caller })
+    expect((await rig.files.list({ path, shown: '' }, { caller })).map(({ name }) => name)).toEqual(['one'])
+  })
+
+  it('a tool call is never answered from them', async () => {
+    await look()
+    writeFileSync(join(folder, 'AGENTS.md'), 'by somebody else')
+    const tool = { phase: 'tool' } as const
+    const path = await rig.files.canonical(file(join(folder, 'AGENTS.md')).path, { caller: tool })
+    expect((await rig.files.stat({ path, shown: '' }, { caller: tool }))?.size).toBe(16)
+    expect(await rig.files.readText({ path, shown: '' }, { caller: tool })).toBe('by somebody else')
+  })
+
+  it('a folder above that is a link has its own answers', async () => {
+    mkdirSync(join(folder, 'real'))
+    writeFileSync(join(folder, 'real/AGENTS.md'), 'real')
+    symlinkSync('real', join(folder, 'link'))
+    const path = await rig.files.canonical(file(join(folder, 'link/AGENTS.md')).path, { caller })
+    expect(path).toBe(join(folder, 'real/AGENTS.md'))
+    const absent = await rig.files.canonical(file(join(folder, 'link/CLAUDE.md')).path, { caller })
+    expect(absent).toBe(join(folder, 'real/CLAUDE.md'))
+  })
+})
+
+it('what a command has made is seen as soon as it has ended', async () => {
+  const rig = await startRig()
+  try {
+    await lookAround(rig, rig.folder)
+    const process = new RemoteProcess(
+      rig.machine,
+      {
+        argv: ['sh', '-c', 'mkdir .git; echo text > AGENTS.md'],
+        folder: parseRemotePath(rig.folder),
+        env: {},
+        input: 'none',
+        graceMs: 1000,
+      },
+      (_session, request) => request,
+    )
+    process.stdout.resume()
+    process.stderr.resume()
+    await process.done
+    const found = await lookAround(rig, rig.folder)
+    expect([found['AGENTS.md'], typeof found['.git']]).toEqual([5, 'number'])
+    expect(await rig.files.readText(file(join(rig.folder, 'AGENTS.md')), { caller })).toBe('text\n')
+  } finally {
+    await rig.stop()
+  }
+})
