@@ -15,6 +15,8 @@ import type { Provider } from './provider.ts'
 /** From this size on the host's `read` streams. */
 const STREAM_FROM_BYTES = 10 * 1024 * 1024
 
+type Call<T> = (fs: Provider['fs'], path: string, signal: AbortSignal) => Promise<T>
+
 export class OurFiles implements Client {
   readonly who: string
   readonly #provider: Provider
@@ -76,7 +78,7 @@ export class OurFiles implements Client {
   }
 
   write(file: string, content: string): Promise<void> {
-    return this.#tool(file, async (fs, path, signal) => {
+    return this.#changingTool(file, async (fs, path, signal) => {
       const target = await fs.resolve(path, { cwd: this.#cwd, signal })
       const version = this.#observed.get(target.targetKey)
       const intent = version === undefined ? ({ kind: 'createIfAbsent' } as const) : replacing(version)
@@ -86,7 +88,7 @@ export class OurFiles implements Client {
   }
 
   edit(file: string, before: string, after: string): Promise<void> {
-    return this.#tool(file, async (fs, path, signal) => {
+    return this.#changingTool(file, async (fs, path, signal) => {
       const target = await fs.resolve(path, { cwd: this.#cwd, signal })
       const version = this.#observed.get(target.targetKey)
       if (version === undefined) throw new Error(`${file} has not been read`)
@@ -106,13 +108,10 @@ export class OurFiles implements Client {
     })
   }
 
-  poll(files: readonly string[]): Promise<number> {
-    const { fs } = this.#provider
-    const targets = files.map((file) => this.#target(file, this.#path(file)))
-    return onBehalfOf({ cwd: this.#cwd, phase: 'step', named: [] }, async () => {
-      const infos = await Promise.all(targets.map((target) => fs.stat(target)))
-      return infos.filter((info) => info !== undefined).length
-    })
+  /** As the watcher of a machine looks, round after round. */
+  async poll(files: readonly string[]): Promise<number> {
+    const seen = await this.#provider.presence.files(this.#server).observe(files.map(parseRemotePath))
+    return seen.filter(({ kind }) => kind !== 'absent').length
   }
 
   /** Through the host's `read`, which streams what is large. */
@@ -137,13 +136,14 @@ export class OurFiles implements Client {
 
   async stop(): Promise<void> {}
 
-  /** A call of the model's, with the path as it would name it. */
-  #tool<T>(
-    file: string,
-    call: (fs: Provider['fs'], path: string, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
+  #changingTool<T>(file: string, call: Call<T>): Promise<T> {
+    return this.#tool(file, call, true)
+  }
+
+  /** A call of the model's, with the path as it would name it; `changes`: by a tool that does nothing else. */
+  #tool<T>(file: string, call: Call<T>, changes = false): Promise<T> {
     const path = this.#path(file)
-    const session = { cwd: this.#cwd, phase: 'tool', named: [path] } as const
+    const session = { cwd: this.#cwd, phase: 'tool', named: [path], changes } as const
     return onBehalfOf(session, () => call(this.#provider.fs, path, new AbortController().signal))
   }
 
