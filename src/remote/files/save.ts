@@ -56,7 +56,7 @@ export async function publish(
   }
   const temporary = childOf(parentOf(publication.path), temporaryName(nameOf(publication.path)))
   try {
-    await writeTemporary(sftp, temporary, publication.content, publication.outfit, signal)
+    await writeTemporary(session, temporary, publication.content, publication.outfit, signal)
     if (signal?.aborted === true) throw new CancelledError('write', signal.reason)
     await putInPlace(session, sftp, temporary, publication, leftovers)
   } catch (error) {
