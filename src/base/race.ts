@@ -13,6 +13,8 @@ export interface WayOut {
 export interface Deadline {
   /** Milliseconds from now. */
   readonly afterMs: number
+  /** Asked then: how many milliseconds more to wait, because there was progress; 0 when there was none. */
+  readonly moreMs?: () => number
   readonly error: () => Error
 }
 
@@ -48,7 +50,12 @@ export async function race<T>(
       releases.push(() => way.signal.removeEventListener('abort', leave))
     }
     if (deadline !== undefined) {
-      const timer = setTimeout(() => settle(() => reject(deadline.error())), deadline.afterMs)
+      const look = (): void => {
+        const moreMs = deadline.moreMs?.() ?? 0
+        if (moreMs > 0) timer = setTimeout(look, moreMs)
+        else settle(() => reject(deadline.error()))
+      }
+      let timer = setTimeout(look, deadline.afterMs)
       releases.push(() => clearTimeout(timer))
     }
     const operation = async (): Promise<T> => start()

@@ -6,6 +6,7 @@ import { Emitter } from '../base/emitter.ts'
 import { messageOf } from '../base/failure.ts'
 import { SharedAttempt } from '../base/shared-attempt.ts'
 import type { SftpChannel } from '../ssh/channel/sftp.ts'
+import type { Lease } from '../ssh/connection/bulk-lane.ts'
 import type { Exec, Link } from '../ssh/connection/link.ts'
 import type { MachineConnection } from '../ssh/connection/machine-connection.ts'
 import { ChannelError } from '../ssh/errors.ts'
@@ -148,6 +149,16 @@ export class MachineSession {
     if (this.#helper?.usable === true) return this.#helper
     if (this.shell === undefined || !this.link.hasRoom({ lasting: true })) return undefined
     return this.helper(signal)
+  }
+
+  /**
+   * A channel for a transfer of about so many bytes. One that small requests do not use, where the machine has
+   * such a one: if SFTP had to be started as a command, there is one only.
+   */
+  async bulkSftp(bytes: number, signal?: AbortSignal): Promise<Lease> {
+    const { sftp } = this.capabilities
+    if (sftp.kind === 'sftp' && sftp.way.kind === 'service') return this.link.bulkSftp(bytes, signal)
+    return { sftp: await this.sftp(signal), shared: true, release: () => undefined }
   }
 
   async helper(signal?: AbortSignal): Promise<HelperShell> {

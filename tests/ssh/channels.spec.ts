@@ -64,6 +64,57 @@ describe('channel slots', () => {
     opening.resolve('opened')
     expect((await acquired).channel).toBe('opened')
   })
+
+  it('have a place beside them, that is given up for a command that is refused', async () => {
+    const slots = new ChannelSlots('demo', 6)
+    let sessions = 1
+    const opener = async (): Promise<string> => {
+      if (sessions >= 2) throw new ChannelRefused('full')
+      sessions += 1
+      return 'channel'
+    }
+    let busy = true
+    let asked = 0
+    const leave = slots.takeBeside(() => {
+      asked += 1
+      if (busy) return false
+      sessions -= 1
+      leave?.()
+      return true
+    })
+    expect(leave).toBeDefined()
+    expect(slots.takeBeside(() => false)).toBeUndefined()
+    sessions += 1
+    const command = slots.acquire(opener, never, undefined)
+    await expect.poll(() => asked).toBeGreaterThan(1)
+    busy = false
+    await command
+    // It was learnt that there are two: one for small requests, one for commands, none to be done without.
+    await expect.poll(() => slots.takeBeside(() => false)).toBeUndefined()
+  })
+
+  it('leave at least one place to commands once their limit is known', async () => {
+    const slots = new ChannelSlots('demo', 6)
+    let sessions = 0
+    const opener = async (): Promise<string> => {
+      if (sessions >= 2) throw new ChannelRefused('full')
+      sessions += 1
+      return 'channel'
+    }
+    const first = await slots.acquire(opener, never, undefined)
+    const second = await slots.acquire(opener, never, undefined)
+    const leaving = new AbortController()
+    const third = slots.acquire(opener, leaving.signal, undefined)
+    await expect.poll(() => slots.limit).toBe(2)
+    leaving.abort(new Error('left'))
+    await expect(third).rejects.toThrow('left')
+    expect(slots.takeBeside(() => true)).toBeUndefined()
+    second.release()
+    expect(slots.takeBeside(() => true)).toBeUndefined()
+    first.release()
+    expect(slots.takeBeside(() => true)).toBeDefined()
+    expect(slots.limit).toBe(1)
+  })
 })
 
 describe('a machine that allows few sessions', () => {

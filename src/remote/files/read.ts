@@ -1,16 +1,18 @@
 /** Reading files: only regular ones, whole, in ranges or as a stream, with bounded memory. */
 import type { RemotePath } from '../../base/remote-path.ts'
-import type { SftpChannel, SftpHandle } from '../../ssh/channel/sftp.ts'
+import type { SftpHandle } from '../../ssh/channel/sftp.ts'
 import type { MachineSession } from '../session.ts'
 import { FileError, asFileError } from './errors.ts'
 import { statPath, type FileStat } from './stat.ts'
+import { incoming, type Span } from './transfer/incoming.ts'
+import { takeLane, type Lane } from './transfer/lane.ts'
 
-/** One request's worth; OpenSSH answers at most 255 KiB at once. */
-const CHUNK_BYTES = 128 * 1024
 /** For a reader who wants all of it, however large. */
 export const WHOLE_FILE = Number.MAX_SAFE_INTEGER
-/** Requests in flight: 1 MiB, half of the channel's window. */
-const IN_FLIGHT = 8
+/** Larger ones are not believed to be so large before they were read. */
+const BELIEVED_BYTES = 1024 * 1024 * 1024
+/** A part whose file is not known to have so much is not waited for as bulk. */
+const ASSUMED_BYTES = 1024 * 1024
 
 export interface Shown {
   /** The path as messages show it. */
@@ -63,14 +65,12 @@ export async function readAll(
       machine: session.machine,
     })
   if (size > maxBytes) throw tooLarge(`${size} bytes`)
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of readChunks(session, file, size, signal)) {
-    bytes += chunk.length
-    if (bytes > maxBytes) throw tooLarge('content')
-    chunks.push(chunk)
+  const content = new Content(size)
+  for await (const piece of pieces(session, file, whole(size), content.room, size, signal)) {
+    content.take(piece)
+    if (content.bytes > maxBytes) throw tooLarge('content')
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, bytes)
+  return content.whole()
 }
 
 /**
@@ -83,106 +83,84 @@ export async function* readChunks(
   size: number,
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer, void, undefined> {
-  yield* withOpenFile(session, file, signal, (sftp, handle) => inOrder(sftp, handle, size, signal))
+  yield* pieces(session, file, whole(size), undefined, size, signal)
 }
 
-/** Up to `length` bytes from `offset`; short at the end of the file, empty beyond it. */
+/**
+ * Up to `length` bytes from `offset`; short at the end of the file, empty beyond it.
+ * @param size - of the file, as far as it is known.
+ */
 export async function readRange(
   session: MachineSession,
   file: Shown,
   offset: number,
   length: number,
   signal?: AbortSignal,
+  size?: number,
 ): Promise<Buffer> {
-  const parts: Buffer[] = []
-  const range = withOpenFile(session, file, signal, async function* (sftp, handle) {
-    // A caller who wants all of the rest may ask for any length.
-    for (let at = 0; at < length; at += IN_FLIGHT * CHUNK_BYTES) {
-      const starts = Array.from({ length: IN_FLIGHT }, (_unused, index) => at + index * CHUNK_BYTES)
-      const wanting = starts.filter((start) => start < length)
-      const batch = wanting.map(async (start) => {
-        const wanted = Math.min(CHUNK_BYTES, length - start)
-        return { wanted, bytes: await readFull(sftp, handle, offset + start, wanted, signal) }
-      })
-      for (const { wanted, bytes } of await Promise.all(batch)) {
-        yield bytes
-        if (bytes.length < wanted) return
-      }
-    }
-  })
-  for await (const part of range) parts.push(part)
-  return Buffer.concat(parts)
+  const there = size === undefined ? ASSUMED_BYTES : Math.max(0, size - offset)
+  const content = new Content(undefined)
+  const part = { from: offset, to: offset + length, beyond: false }
+  for await (const piece of pieces(session, file, part, undefined, Math.min(length, there), signal)) {
+    content.take(piece)
+  }
+  return content.whole()
 }
 
-async function* withOpenFile(
+function whole(size: number): Span {
+  return { from: 0, to: size, beyond: true }
+}
+
+/** Pieces put together; those that lie in `room` are together already. */
+class Content {
+  /** For so much of it as is expected. */
+  readonly room: Buffer | undefined
+  readonly #others: Buffer[] = []
+  #inRoom = 0
+  #bytes = 0
+
+  constructor(size: number | undefined) {
+    this.room = size === undefined || size > BELIEVED_BYTES ? undefined : Buffer.allocUnsafe(size)
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  take(piece: Buffer): void {
+    this.#bytes += piece.length
+    if (this.room !== undefined && this.#bytes <= this.room.length) this.#inRoom += piece.length
+    else this.#others.push(piece)
+  }
+
+  whole(): Buffer {
+    const inRoom = this.#inRoom === 0 ? [] : [this.room?.subarray(0, this.#inRoom) ?? Buffer.alloc(0)]
+    const parts = [...inRoom, ...this.#others]
+    return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, this.#bytes)
+  }
+}
+
+/** @param expected - about as many bytes as will come. */
+async function* pieces(
   session: MachineSession,
   file: Shown,
+  span: Span,
+  into: Buffer | undefined,
+  expected: number,
   signal: AbortSignal | undefined,
-  read: (sftp: SftpChannel, handle: SftpHandle) => AsyncGenerator<Buffer, void, undefined>,
 ): AsyncGenerator<Buffer, void, undefined> {
   const doing = `cannot read "${file.shown}"`
-  let sftp: SftpChannel
-  let handle: SftpHandle
+  let lane: Lane | undefined
+  let handle: SftpHandle | undefined
   try {
-    sftp = await session.sftp(signal)
-    handle = await sftp.openForReading(file.path, signal)
-  } catch (error) {
-    throw asFileError(error, doing)
-  }
-  try {
-    yield* read(sftp, handle)
+    lane = await takeLane(session, 'down', expected, signal)
+    handle = await lane.sftp.openForReading(file.path, signal)
+    yield* incoming(lane, handle, span, into, signal)
   } catch (error) {
     throw asFileError(error, doing)
   } finally {
     // Nothing waits for the close of a file that was only read; a failure of it changes nothing.
-    sftp.close(handle).catch((_onlyTheHandleIsLost: unknown) => undefined)
+    if (handle !== undefined) lane?.sftp.close(handle).catch((_onlyTheHandleIsLost: unknown) => undefined)
+    lane?.release()
   }
-}
-
-async function* inOrder(
-  sftp: SftpChannel,
-  handle: SftpHandle,
-  size: number,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Buffer, void, undefined> {
-  const ahead: Promise<Buffer>[] = []
-  let asked = 0
-  let delivered = 0
-  const ask = (): void => {
-    const request = readFull(sftp, handle, asked, CHUNK_BYTES, signal)
-    request.catch((_thrownWhenItsTurnComes: unknown) => undefined)
-    ahead.push(request)
-    asked += CHUNK_BYTES
-  }
-  ask()
-  for (;;) {
-    while (ahead.length < IN_FLIGHT && asked < size) ask()
-    const next = ahead.shift()
-    if (next === undefined) return
-    const bytes = await next
-    delivered += bytes.length
-    if (bytes.length > 0) yield bytes
-    if (bytes.length < CHUNK_BYTES) return
-    // The file is longer than we were told: go on until it ends.
-    if (ahead.length === 0 && delivered >= size) ask()
-  }
-}
-
-/** A server may answer less than was asked; only nothing at all is the end of the file. */
-async function readFull(
-  sftp: SftpChannel,
-  handle: SftpHandle,
-  position: number,
-  length: number,
-  signal: AbortSignal | undefined,
-): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  while (bytes < length) {
-    const part = await sftp.read(handle, position + bytes, length - bytes, signal)
-    if (part.length === 0) break
-    parts.push(part)
-    bytes += part.length
-  }
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts, bytes)
 }

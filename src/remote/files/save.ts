@@ -58,7 +58,7 @@ export async function publish(
   const temporary = temporaryBeside(publication.path)
   try {
     await both(
-      writeTemporary(sftp, temporary, publication.content, publication.outfit, signal),
+      writeTemporary(session, temporary, publication.content, publication.outfit, signal),
       publication.before?.(),
     )
     if (signal?.aborted === true) throw new CancelledError('write', signal.reason)

@@ -1,15 +1,16 @@
 /**
  * Writing the temporary file of a save: its content, and what it takes over from the file that it is to
- * replace. Putting it in place is not done here.
+ * replace. Putting it in place is not done here: a server that refuses one request goes on with the next, so
+ * nothing may be published before every answer is there.
  */
 import { randomBytes } from 'node:crypto'
+import { PresenceError } from '../../base/failure.ts'
 import { childOf, nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
 import type { FileAttributes, SftpChannel, SftpHandle } from '../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../ssh/errors.ts'
-
-/** Bytes of one write request; servers accept at least 32 KiB, OpenSSH 255 KiB. */
-const CHUNK_BYTES = 32 * 1024
-const IN_FLIGHT = 32
+import type { MachineSession } from '../session.ts'
+import { takeLane, type Lane } from './transfer/lane.ts'
+import { outgoing } from './transfer/outgoing.ts'
 
 /** Longest name on common file systems, in bytes. */
 const LONGEST_NAME = 255
@@ -33,86 +34,152 @@ export function temporaryBeside(path: RemotePath): RemotePath {
   return childOf(parentOf(path), `.${stem}${suffix}`)
 }
 
+/** Whose the files are that we make, as far as it was seen: the account's user id on the machine. */
+const OWN = new WeakMap<MachineSession, number>()
+
 /**
- * Make a file that must not exist yet, with this content.
+ * Make a file that must not exist yet, with this content. Two flights where the owner is no question: the file
+ * is made; then content, permissions, disk and close.
  * @param outfit - what to take over; undefined: only its owner may read it.
  * @throws SftpStatusError; LinkLostError; CancelledError. The file may be there then.
  */
 export async function writeTemporary(
-  sftp: SftpChannel,
+  session: MachineSession,
   path: RemotePath,
   content: Buffer,
   outfit: Outfit | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const wanted = (outfit?.mode ?? PRIVATE) & PERMISSIONS
-  if (await write(sftp, path, PRIVATE, wanted, content, outfit, signal)) return
-  // A server that cannot change permissions may still give them to a file that it makes.
-  await sftp.removeFile(path, signal)
-  await write(sftp, path, wanted, wanted, content, outfit, signal)
+  const lane = await takeLane(session, 'up', content.length, signal)
+  const task: Task = { session, lane, path, content, outfit, wanted, signal }
+  try {
+    if (await write(task, PRIVATE)) return
+    // A server that cannot change permissions may still give them to a file that it makes.
+    await lane.sftp.removeFile(path, signal)
+    await write(task, wanted)
+  } catch (error) {
+    if (lane.apart) await removeBehind(lane.sftp, path)
+    throw error
+  } finally {
+    lane.release()
+  }
+}
+
+interface Task {
+  readonly session: MachineSession
+  readonly lane: Lane
+  readonly path: RemotePath
+  readonly content: Buffer
+  readonly outfit: Outfit | undefined
+  /** Permissions. */
+  readonly wanted: number
+  readonly signal: AbortSignal | undefined
 }
 
 /** @returns false when the file's permissions are not the wanted ones and could not be set. */
-async function write(
-  sftp: SftpChannel,
-  path: RemotePath,
-  first: number,
-  wanted: number,
-  content: Buffer,
-  outfit: Outfit | undefined,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const handle = await sftp.createExclusively(path, first, signal)
-  let closed = false
-  try {
-    const [made] = await Promise.all([
-      sftp.fstat(handle, signal),
-      writeContent(sftp, handle, content, signal),
+async function write(task: Task, first: number): Promise<boolean> {
+  const { session, lane, path, outfit, wanted, signal } = task
+  const handle = await lane.sftp.createExclusively(path, first, signal)
+  const own = OWN.get(session)
+  const isSimple = outfit === undefined || own === 0 || own === outfit.uid
+  const made = await (isSimple ? inOneFlight(task, handle) : inSteps(task, handle))
+  if (made.attributes !== undefined && outfit === undefined) learn(session, made.attributes)
+  const is = (made.attributes?.mode ?? 0) & PERMISSIONS
+  return made.modeIsSet || is === wanted || first === wanted
+}
+
+interface Made {
+  readonly modeIsSet: boolean
+  /** As the server tells them afterwards, if it does. */
+  readonly attributes: FileAttributes | undefined
+}
+
+/** The owner is given with a harmless request: it is ours already, or we may give files to everybody. */
+async function inOneFlight(task: Task, handle: SftpHandle): Promise<Made> {
+  const { lane, content, outfit, wanted, signal } = task
+  const { sftp } = lane
+  return closing(sftp, handle, async (close) => {
+    const { written } = await outgoing(lane, handle, content, signal)
+    const [, modeIsSet, attributes] = await Promise.all([
+      outfit === undefined ? undefined : allowed(sftp.setOwner(handle, outfit.uid, outfit.gid, signal)),
+      allowed(sftp.setMode(handle, wanted, signal)),
+      tell(sftp, handle, signal),
+      syncWherePossible(sftp, handle, signal),
+      close(),
+      written,
     ])
+    return { modeIsSet, attributes }
+  })
+}
+
+/** The owner has to be seen first: what we may change depends on who we are. */
+async function inSteps(task: Task, handle: SftpHandle): Promise<Made> {
+  const { session, lane, content, outfit, wanted, signal } = task
+  const { sftp } = lane
+  return closing(sftp, handle, async (close) => {
+    const { written } = await outgoing(lane, handle, content, signal)
+    const [made] = await Promise.all([tell(sftp, handle, signal), written])
+    if (made !== undefined) learn(session, made)
     if (outfit !== undefined) await keepOwner(sftp, handle, made, outfit, signal)
-    const [mode] = await Promise.all([
+    const [modeIsSet] = await Promise.all([
       allowed(sftp.setMode(handle, wanted, signal)),
       syncWherePossible(sftp, handle, signal),
     ])
-    const set = mode || (made.mode & PERMISSIONS) === wanted
-    // Errors of delayed writing come with the close: it is awaited before anything is published.
+    await close()
+    return { modeIsSet, attributes: made }
+  })
+}
+
+/**
+ * Errors of delayed writing come with the close: whoever uses a handle awaits it as the last of all.
+ * @param use - is given the close, which is done without it when it fails before.
+ */
+async function closing<T>(
+  sftp: SftpChannel,
+  handle: SftpHandle,
+  use: (close: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  let closed = false
+  const close = (): Promise<void> => {
     closed = true
-    await sftp.close(handle)
-    return set || first === wanted
+    return sftp.close(handle)
+  }
+  try {
+    return await use(close)
   } finally {
     if (!closed) sftp.close(handle).catch((_theFileIsRemoved: unknown) => undefined)
   }
 }
 
-async function writeContent(
-  sftp: SftpChannel,
-  handle: SftpHandle,
-  content: Buffer,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  let next = 0
-  const writer = async (): Promise<void> => {
-    while (next < content.length) {
-      const from = next
-      next += CHUNK_BYTES
-      await sftp.write(handle, from, content.subarray(from, from + CHUNK_BYTES), signal)
-    }
+/** A server that tells nothing of its files tells no owner either. */
+function learn(session: MachineSession, { mode, uid }: FileAttributes): void {
+  if (mode !== 0) OWN.set(session, uid)
+}
+
+/**
+ * What was asked for on a channel of its own may be done after what is asked for on another one: only there a
+ * removal surely comes behind the making of the file. The save removes it once more, and sees to it later if
+ * that is impossible.
+ */
+async function removeBehind(sftp: SftpChannel, path: RemotePath): Promise<void> {
+  try {
+    await sftp.removeFile(path)
+  } catch (error) {
+    if (!(error instanceof PresenceError)) throw error
   }
-  await Promise.all(
-    Array.from({ length: Math.min(IN_FLIGHT, Math.ceil(content.length / CHUNK_BYTES)) }, writer),
-  )
 }
 
 /** As far as we may: all of it as root, otherwise a group that we are in. */
 async function keepOwner(
   sftp: SftpChannel,
   handle: SftpHandle,
-  made: FileAttributes,
+  made: FileAttributes | undefined,
   { uid, gid }: Outfit,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  if (made.uid === uid && made.gid === gid) return
-  if (await allowed(sftp.setOwner(handle, uid, gid, signal))) return
+  if (made?.uid === uid && made.gid === gid) return
+  if ((await allowed(sftp.setOwner(handle, uid, gid, signal))) || made === undefined) return
   if (made.gid !== gid && made.uid !== uid) await allowed(sftp.setOwner(handle, made.uid, gid, signal))
 }
 
@@ -123,6 +190,19 @@ async function allowed(request: Promise<void>): Promise<boolean> {
     return true
   } catch (error) {
     if (error instanceof SftpStatusError) return false
+    throw error
+  }
+}
+
+async function tell(
+  sftp: SftpChannel,
+  handle: SftpHandle,
+  signal: AbortSignal | undefined,
+): Promise<FileAttributes | undefined> {
+  try {
+    return await sftp.fstat(handle, signal)
+  } catch (error) {
+    if (error instanceof SftpStatusError) return undefined
     throw error
   }
 }

@@ -5,6 +5,7 @@
 import type { ClientChannel } from 'ssh2'
 import type { Readable, Writable } from 'node:stream'
 import { LinkLostError } from '../errors.ts'
+import type { RoundTrip } from '../connection/round-trip.ts'
 
 export interface ExitFacts {
   /** Null when a signal ended the process. */
@@ -27,6 +28,8 @@ export interface Owner {
   readonly dead: AbortSignal
   /** Milliseconds without an answer after which a small request is given up. */
   readonly requestMs: number
+  /** How far away the machine is. */
+  readonly roundTrip: RoundTrip
   /**
    * Told when a request had no answer for `silentMs`: a line that carries nothing at all is dead, and is
    * given up as such. Settles when that is known; never rejects.

@@ -10,8 +10,9 @@ import { ChannelRefused } from '../connection/channel-slots.ts'
 import { ChannelClosed } from './refused-request.ts'
 import { ChannelError, LinkLostError } from '../errors.ts'
 import type { ExecChannel, Owner } from './exec.ts'
-import { converse, type Extensions } from './sftp-protocol.ts'
+import { converse, type Offer } from './sftp-protocol.ts'
 import { SftpChannel, type SftpWay } from './sftp.ts'
+import { widened } from './wide-window.ts'
 
 /** What opening takes from a connection. */
 export interface SftpOpener {
@@ -74,9 +75,14 @@ export async function openSftp(opener: SftpOpener): Promise<SftpChannel> {
   }
 }
 
-async function byService(opener: SftpOpener): Promise<SftpChannel> {
+/** One more channel of a server whose service works, if there is one at once. @throws anything. */
+export async function openBulkSftp(opener: SftpOpener): Promise<SftpChannel> {
+  return byService(opener, 0)
+}
+
+async function byService(opener: SftpOpener, patienceMs = REFUSED_MS): Promise<SftpChannel> {
   const { owner } = opener
-  const channel = await patiently(owner, () => opener.service()).catch((error: unknown) => {
+  const channel = await patiently(owner, () => opener.service(), patienceMs).catch((error: unknown) => {
     const text = messageOf(error)
     if (error instanceof ChannelError || error instanceof LinkLostError) throw error
     if (error instanceof ChannelClosed) throw new NoService('ended', `${DOES_NOT_WORK}: ${text}`, error)
@@ -124,7 +130,11 @@ async function byProgram(opener: SftpOpener, failure: NoService): Promise<SftpCh
  * Open something, again and again while the server refuses: it frees closed channels late. A channel that it
  * closes unasked is a slip of a server like dropbear; one that does so always has nothing to give.
  */
-async function patiently<T>({ machine, dead }: Owner, open: () => Promise<T>): Promise<T> {
+async function patiently<T>(
+  { machine, dead }: Owner,
+  open: () => Promise<T>,
+  patienceMs = REFUSED_MS,
+): Promise<T> {
   const began = performance.now()
   let slips = 0
   for (let attempt = 1; ; attempt += 1) {
@@ -133,7 +143,7 @@ async function patiently<T>({ machine, dead }: Owner, open: () => Promise<T>): P
     } catch (error) {
       const slipped = error instanceof ChannelClosed && (slips += 1) <= MOST_SLIPS
       if (!slipped && !(error instanceof ChannelRefused)) throw error
-      if (performance.now() - began > REFUSED_MS) {
+      if (performance.now() - began >= patienceMs) {
         throw new ChannelError('it allows no further channel for SFTP', 'refused', { machine, cause: error })
       }
       await pause(Math.min(FIRST_PAUSE_MS * attempt, LONGEST_PAUSE_MS), [diesWith(dead)])
@@ -199,16 +209,20 @@ async function speak(
   void channel.closed.then(() => conversation.finish())
   channel.stderr.resume()
   if (early.length > 0) conversation.receive(early)
-  channel.stdout.on('data', (chunk: Buffer) => conversation.receive(chunk))
+  const refill = widened(channel.stdout)
+  channel.stdout.on('data', (chunk: Buffer) => {
+    conversation.receive(chunk)
+    refill()
+  })
   channel.stdout.resume()
-  let extensions: Extensions
+  let offer: Offer
   try {
-    extensions = await inTime(owner, () => conversation.begin())
+    offer = await inTime(owner, () => conversation.begin())
   } catch (error) {
     channel.close()
     throw error instanceof LinkLostError ? error : await explain(error)
   }
-  return new SftpChannel(conversation.sftp, owner, extensions, way)
+  return new SftpChannel(conversation.sftp, owner, offer, way)
 }
 
 /**

@@ -43,6 +43,15 @@ type ProtocolClass = new (
 /** The channel itself keeps to the server's window; there is no second one to keep to. */
 const UNBOUNDED: End = { id: 0, window: Infinity, packetSize: Infinity, state: 'open' }
 
+/** What is larger is not worth copying. */
+const LARGE_BYTES = 4096
+
+const LIMITS = 'limits@openssh.com'
+/** Of one request, where the server tells its limits; the answer has to fit into the 256 KiB that ssh2 takes. */
+const LONGEST_KNOWN = 255 * 1024
+/** draft-ietf-secsh-filexfer-02, section 3: packets of 34000 bytes are borne by all. */
+const LONGEST_FOR_ALL = 32 * 1024
+
 const USED = ['push', '_init', 'end', 'realpath', 'open', 'read', 'write', 'readdir'] as const
 
 /** @throws when ssh2 is another one than the one this was written for. */
@@ -64,8 +73,16 @@ export interface Conversation {
   receive(bytes: Buffer): void
   /** There is nothing more to come: every request without an answer fails. */
   finish(): void
-  /** Ask for the version. @returns what the server offers beyond version 3, by name. @throws its first error. */
-  begin(): Promise<Extensions>
+  /** Ask for the version. @throws its first error. */
+  begin(): Promise<Offer>
+}
+
+/** What a server says of itself when a conversation begins. */
+export interface Offer {
+  /** What it has beyond version 3. */
+  readonly extensions: Extensions
+  /** The most bytes that one read gives, and that one write takes. */
+  readonly longest: { readonly read: number; readonly write: number }
 }
 
 /** Names of extensions that a server announced, with its word for their version. */
@@ -81,11 +98,13 @@ export function converse(channel: ExecChannel, ident: string): Conversation {
     sftp.push(null)
     sftp.emit('close')
   }
+  const requests = new Burst((data) => void channel.stdin.write(data))
   const standIn: StandIn = {
     _protocol: {
       _remoteIdentRaw: ident,
-      channelData: (_id, data) => void channel.stdin.write(toServer(data)),
+      channelData: (_id, data) => requests.send(toServer(data)),
       channelClose: () => {
+        requests.flush()
         channel.close()
         // The caller may be about to fail a request with a better reason of its own.
         queueMicrotask(finish)
@@ -114,11 +133,43 @@ export function converse(channel: ExecChannel, ident: string): Conversation {
     finish,
     begin: () =>
       new Promise((resolve, reject) => {
-        sftp.once('ready', () => resolve(extensionsOf(sftp)))
+        sftp.once('ready', () => {
+          const extensions = extensionsOf(sftp)
+          resolve({ extensions, longest: longestOf(sftp, extensions) })
+        })
         sftp.once('error', reject)
         sftp.once('close', () => reject(new Error('the server ended it')))
         sftp._init()
       }),
+  }
+}
+
+/**
+ * Requests that are made in one turn of the event loop, sent together: the transport encrypts and pads whatever
+ * it is given in one go as one packet.
+ */
+class Burst {
+  readonly #send: (data: Buffer) => void
+  #gathered: Buffer[] = []
+
+  constructor(send: (data: Buffer) => void) {
+    this.#send = send
+  }
+
+  send(data: Buffer): void {
+    if (data.length > LARGE_BYTES) {
+      this.flush()
+      this.#send(data)
+      return
+    }
+    this.#gathered.push(data)
+    if (this.#gathered.length === 1) process.nextTick(() => this.flush())
+  }
+
+  flush(): void {
+    const gathered = this.#gathered
+    this.#gathered = []
+    if (gathered.length > 0) this.#send(Buffer.concat(gathered))
   }
 }
 
@@ -129,4 +180,17 @@ export function extensionsOf(sftp: object): Extensions {
   return Object.fromEntries(
     Object.entries(kept).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
+}
+
+/**
+ * As the server tells (`limits@openssh.com`), or what every server has to bear. ssh2 asks the question by
+ * itself; what is longer than its own bounds it would do in steps, one after another.
+ */
+function longestOf(sftp: object, extensions: Extensions): Offer['longest'] {
+  const most = LIMITS in extensions ? LONGEST_KNOWN : LONGEST_FOR_ALL
+  const own = (kept: unknown): number => (typeof kept === 'number' ? Math.min(kept, most) : most)
+  return {
+    read: own('_maxReadLen' in sftp ? sftp._maxReadLen : undefined),
+    write: own('_maxWriteLen' in sftp ? sftp._maxWriteLen : undefined),
+  }
 }

@@ -12,7 +12,7 @@ import { messageOf } from '../../base/failure.ts'
 import { LinkLostError, SftpStatusError, type SftpStatus } from '../errors.ts'
 import type { Owner } from './exec.ts'
 import { forLibrary, fromLibrary } from './name-bytes.ts'
-import type { Extensions } from './sftp-protocol.ts'
+import type { Extensions, Offer } from './sftp-protocol.ts'
 
 /** Status codes of draft-ietf-secsh-filexfer-02, section 7. */
 const STATUS: Readonly<Record<number, SftpStatus>> = {
@@ -54,6 +54,15 @@ type Callback<T> = (error: Error | undefined | null, value: T) => void
 /** Whether a request changes something: a lost one then has an unknown outcome. */
 type Effect = 'reads' | 'changes'
 
+/**
+ * `small`: answered at once by a server that answers at all; tells how far away it is. `bulk`: queues behind
+ * bulk, so that only a channel on which nothing is answered any more has kept it too long. `disk`: the same, and
+ * the disk may take its time.
+ */
+type Weight = 'plain' | 'small' | 'bulk' | 'disk'
+/** What the disk may take, in times of what a small request may. */
+const DISK_TIMES = 8
+
 /** `f_flag` of `statvfs@openssh.com` (OpenSSH's PROTOCOL, section 4.4). */
 const READ_ONLY_FLAG = 1
 
@@ -69,6 +78,8 @@ export interface Volume {
 export class SftpChannel {
   /** What the server offers beyond version 3, by its own names. */
   readonly extensions: Extensions
+  /** The most bytes that one `read` gives, and that one `write` takes. */
+  readonly longest: Offer['longest']
   readonly way: SftpWay
   readonly #sftp: SFTPWrapper
   readonly #owner: Owner
@@ -77,12 +88,13 @@ export class SftpChannel {
   #verdict: Promise<void> | undefined
   #closed = false
   #pending = 0
-  #fastestMs = Number.POSITIVE_INFINITY
+  #lastAnswer = 0
 
-  constructor(sftp: SFTPWrapper, owner: Owner, extensions: Extensions, way: SftpWay) {
+  constructor(sftp: SFTPWrapper, owner: Owner, { extensions, longest }: Offer, way: SftpWay) {
     this.#sftp = sftp
     this.#owner = owner
     this.extensions = extensions
+    this.longest = longest
     this.way = way
     sftp.on('close', () => {
       this.#closed = true
@@ -105,33 +117,28 @@ export class SftpChannel {
     return this.#pending
   }
 
-  /** The shortest that a request has taken, in milliseconds: what the line takes, and little more. */
-  get fastestMs(): number {
-    return this.#fastestMs
-  }
-
   realpath(path: string, signal?: AbortSignal): Promise<string> {
-    return this.#request<string>('realpath', 'reads', signal, (done) =>
-      this.#sftp.realpath(forLibrary(path), done),
-    ).then(fromLibrary)
+    return this.#ask<string>('realpath', signal, (done) => this.#sftp.realpath(forLibrary(path), done)).then(
+      fromLibrary,
+    )
   }
 
   stat(path: string, signal?: AbortSignal): Promise<FileAttributes> {
-    return this.#request<Stats>('stat', 'reads', signal, (done) =>
-      this.#sftp.stat(forLibrary(path), done),
-    ).then(attributesOf)
+    return this.#ask<Stats>('stat', signal, (done) => this.#sftp.stat(forLibrary(path), done)).then(
+      attributesOf,
+    )
   }
 
   lstat(path: string, signal?: AbortSignal): Promise<FileAttributes> {
-    return this.#request<Stats>('lstat', 'reads', signal, (done) =>
-      this.#sftp.lstat(forLibrary(path), done),
-    ).then(attributesOf)
+    return this.#ask<Stats>('lstat', signal, (done) => this.#sftp.lstat(forLibrary(path), done)).then(
+      attributesOf,
+    )
   }
 
   readlink(path: string, signal?: AbortSignal): Promise<string> {
-    return this.#request<string>('readlink', 'reads', signal, (done) =>
-      this.#sftp.readlink(forLibrary(path), done),
-    ).then(fromLibrary)
+    return this.#ask<string>('readlink', signal, (done) => this.#sftp.readlink(forLibrary(path), done)).then(
+      fromLibrary,
+    )
   }
 
   openForReading(path: string, signal?: AbortSignal): Promise<SftpHandle> {
@@ -154,49 +161,73 @@ export class SftpChannel {
     ).then(asHandle)
   }
 
-  /**
-   * Read up to `length` bytes at `position`. Fewer is not the end of the file; none is.
-   */
-  read(handle: SftpHandle, position: number, length: number, signal?: AbortSignal): Promise<Buffer> {
+  /** Read up to `length` bytes at `position`. Fewer is not the end of the file; none is. */
+  async read(handle: SftpHandle, position: number, length: number, signal?: AbortSignal): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(length)
-    return this.#request<Buffer>('read', 'reads', signal, (done) =>
-      this.#sftp.read(handle, buffer, 0, length, position, (error, bytes) =>
-        done(error, buffer.subarray(0, Math.max(0, bytes))),
-      ),
+    return buffer.subarray(0, await this.readInto(buffer, handle, position, signal))
+  }
+
+  /**
+   * As `read`, into memory of the caller's, which may be written to until there is an answer, even if nobody
+   * waits for it any more. More than `longest.read` bytes are asked for in steps.
+   * @returns how many bytes came.
+   */
+  async readInto(into: Buffer, handle: SftpHandle, position: number, signal?: AbortSignal): Promise<number> {
+    if (into.length === 0) return 0
+    return this.#request<number>(
+      'read',
+      'reads',
+      signal,
+      (done) =>
+        this.#sftp.read(handle, into, 0, into.length, position, (error, bytes) =>
+          done(error, Math.max(0, bytes)),
+        ),
+      'bulk',
     )
   }
 
+  /** More than `longest.write` bytes are sent in steps. */
   write(handle: SftpHandle, position: number, data: Buffer, signal?: AbortSignal): Promise<void> {
-    return this.#request<void>('write', 'changes', signal, (done) =>
-      this.#sftp.write(handle, data, 0, data.length, position, (error) => done(error, undefined)),
+    return this.#request<void>(
+      'write',
+      'changes',
+      signal,
+      (done) => this.#sftp.write(handle, data, 0, data.length, position, (error) => done(error, undefined)),
+      'bulk',
     )
   }
 
   fstat(handle: SftpHandle, signal?: AbortSignal): Promise<FileAttributes> {
-    return this.#request<Stats>('fstat', 'reads', signal, (done) => this.#sftp.fstat(handle, done)).then(
-      attributesOf,
-    )
+    return this.#request<Stats>(
+      'fstat',
+      'reads',
+      signal,
+      (done) => this.#sftp.fstat(handle, done),
+      'bulk',
+    ).then(attributesOf)
   }
 
   setMode(handle: SftpHandle, mode: number, signal?: AbortSignal): Promise<void> {
-    return this.#change('chmod', signal, (done) => this.#sftp.fchmod(handle, mode, done))
+    return this.#change('chmod', signal, (done) => this.#sftp.fchmod(handle, mode, done), 'bulk')
   }
 
   setOwner(handle: SftpHandle, uid: number, gid: number, signal?: AbortSignal): Promise<void> {
-    return this.#change('chown', signal, (done) =>
-      this.#sftp.fsetstat(handle, { uid, gid } as InputAttributes, done),
-    )
+    const owner = { uid, gid } as InputAttributes
+    return this.#change('chown', signal, (done) => this.#sftp.fsetstat(handle, owner, done), 'bulk')
   }
 
   /** Force the file's data to the disk. @throws SftpStatusError `unsupported` where the server cannot. */
   fsync(handle: SftpHandle, signal?: AbortSignal): Promise<void> {
-    return this.#change('fsync', signal, (done) =>
-      this.#sftp.ext_openssh_fsync(handle, (error) => done(error)),
+    return this.#change(
+      'fsync',
+      signal,
+      (done) => this.#sftp.ext_openssh_fsync(handle, (error) => done(error)),
+      'disk',
     )
   }
 
   close(handle: SftpHandle): Promise<void> {
-    return this.#change('close', undefined, (done) => this.#sftp.close(handle, done))
+    return this.#change('close', undefined, (done) => this.#sftp.close(handle, done), 'disk')
   }
 
   openFolder(path: string, signal?: AbortSignal): Promise<SftpHandle> {
@@ -272,13 +303,32 @@ export class SftpChannel {
     }
   }
 
+  /** Close the channel; what waits for an answer on it fails. */
+  end(): void {
+    this.#closed = true
+    this.#sftp.end()
+  }
+
+  #ask<T>(
+    operation: string,
+    signal: AbortSignal | undefined,
+    start: (done: Callback<T>) => void,
+  ): Promise<T> {
+    return this.#request<T>(operation, 'reads', signal, start, 'small')
+  }
+
   #change(
     operation: string,
     signal: AbortSignal | undefined,
     start: (done: (error?: Error | null) => void) => void,
+    weight: Weight = 'plain',
   ): Promise<void> {
-    return this.#request<void>(operation, 'changes', signal, (done) =>
-      start((error) => done(error, undefined)),
+    return this.#request<void>(
+      operation,
+      'changes',
+      signal,
+      (done) => start((error) => done(error, undefined)),
+      weight,
     )
   }
 
@@ -287,11 +337,18 @@ export class SftpChannel {
     effect: Effect,
     signal: AbortSignal | undefined,
     start: (done: Callback<T>) => void,
+    weight: Weight = 'plain',
   ): Promise<T> {
     const { machine, requestMs: deadlineMs } = this.#owner
+    const patienceMs = weight === 'disk' ? DISK_TIMES * deadlineMs : deadlineMs
     if (!this.usable) throw new LinkLostError(`${operation}: the SFTP channel is closed`, { machine })
     this.#pending += 1
     const began = performance.now()
+    const answered = (error: Error | undefined | null): void => {
+      if (error !== undefined && error !== null && statusCodeOf(error) === undefined) return
+      this.#lastAnswer = performance.now()
+      if (weight === 'small') this.#owner.roundTrip.note(this.#lastAnswer - began)
+    }
     try {
       return await race(
         () =>
@@ -299,7 +356,7 @@ export class SftpChannel {
             const fail = (error: Error): void => reject(this.#asError(operation, effect, error))
             try {
               start((error, value) => {
-                this.#fastestMs = Math.min(this.#fastestMs, performance.now() - began)
+                answered(error)
                 if (error === undefined || error === null) resolve(value)
                 else fail(error)
               })
@@ -321,7 +378,17 @@ export class SftpChannel {
               }),
           },
         ],
-        { afterMs: deadlineMs, error: () => this.#freeze(operation, effect, deadlineMs) },
+        {
+          afterMs: deadlineMs,
+          moreMs: () => {
+            if (weight !== 'bulk' && weight !== 'disk') return 0
+            // It may as well be the line that is dead: that need not take as long as a disk may.
+            if (weight === 'disk') void this.#owner.suspect(deadlineMs)
+            const leftMs = patienceMs - (performance.now() - Math.max(began, this.#lastAnswer))
+            return Math.min(deadlineMs, leftMs)
+          },
+          error: () => this.#freeze(operation, effect, patienceMs),
+        },
       )
     } catch (error) {
       // Whoever hears of the failure may try again at once: by then it is known whether the line is dead.
@@ -346,8 +413,8 @@ export class SftpChannel {
   #asError(operation: string, effect: Effect, error: Error): Error {
     const machine = this.#owner.machine
     const message = messageOf(error)
-    const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined
-    if (code !== undefined && code !== 6 && code !== 7) {
+    const code = statusCodeOf(error)
+    if (code !== undefined) {
       return new SftpStatusError(STATUS[code] ?? 'other', operation, { machine, message, cause: error })
     }
     if (/does not support this extended request/i.test(message)) {
@@ -361,6 +428,12 @@ export class SftpChannel {
       cause: error,
     })
   }
+}
+
+/** The code of a status that the server answered with; the library also fails requests by itself. */
+function statusCodeOf(error: Error): number | undefined {
+  const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined
+  return code === 6 || code === 7 ? undefined : code
 }
 
 /** Every field is optional in version 3. */

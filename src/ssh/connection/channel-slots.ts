@@ -1,5 +1,6 @@
 /**
- * How many command channels may be open at once on one connection. sshd frees a session slot later
+ * How many command channels may be open at once on one connection, and whether one for bulk may be beside
+ * them. sshd frees a session slot later
  * than we see its channel close, so a full server refuses now and then: a refused open was never
  * started on the machine and is tried again, and the real limit is learnt from the refusals.
  */
@@ -23,7 +24,11 @@ export class ChannelRefused extends Error {}
 
 export class ChannelSlots {
   readonly #machine: string
+  readonly #most: number
+  /** Once learnt from refusals, the one beside counts too. */
   #limit: number
+  /** The channel beside the commands, which gives its place up when it can. */
+  #beside: { readonly yields: () => boolean } | undefined
   /** Slots taken: channels that are open, and those that are being opened. */
   #open = 0
   /** Channels that are open. */
@@ -34,11 +39,14 @@ export class ChannelSlots {
 
   constructor(machine: string, limit = DEFAULT_COMMAND_CHANNELS) {
     this.#machine = machine
+    this.#most = limit
     this.#limit = limit
   }
 
+  /** How many command channels there may be now. */
   get limit(): number {
-    return this.#limit
+    const isLearnt = this.#limit < this.#most
+    return isLearnt && this.#beside !== undefined ? this.#limit - 1 : this.#limit
   }
 
   get open(): number {
@@ -47,7 +55,25 @@ export class ChannelSlots {
 
   /** False also when not even one channel can be had here, as far as we know. */
   get hasRoom(): boolean {
-    return this.#open < this.#limit
+    return this.#open < this.limit
+  }
+
+  /**
+   * A place beside the commands, for one channel that they can do without; at least one place is left to them.
+   * @param yields - called when a command is refused; closes the channel if it can. @returns whether it did.
+   * @returns gives the place back, undefined when there is none.
+   */
+  takeBeside(yields: () => boolean): (() => void) | undefined {
+    const isLearnt = this.#limit < this.#most
+    if (this.#beside !== undefined || this.#waiting.length > 0) return undefined
+    if (isLearnt && this.#open + 1 >= this.#limit) return undefined
+    const beside = { yields }
+    this.#beside = beside
+    return () => {
+      if (this.#beside !== beside) return
+      this.#beside = undefined
+      this.#admit()
+    }
   }
 
   /**
@@ -74,11 +100,12 @@ export class ChannelSlots {
           return { channel, release: this.#releaseOnce() }
         } catch (error) {
           if (!(error instanceof ChannelRefused)) throw error
+          if (this.#beside?.yields() === true) this.#refusingSince = undefined
           this.#refusingSince ??= performance.now()
           const refusedMs = performance.now() - this.#refusingSince
           // It stays full although what we closed must be free by now: its limit is lower than we thought.
-          if (refusedMs > LATE_FREEING_MS) this.#limit = Math.min(this.#limit, this.#established)
-          if (this.#established === 0 && refusedMs > NEVER_MS) {
+          if (refusedMs > LATE_FREEING_MS) this.#learn()
+          if (this.#established === 0 && this.#beside === undefined && refusedMs > NEVER_MS) {
             throw new ChannelError('its SSH server allows no command channel for this account', 'refused', {
               machine: this.#machine,
               cause: error,
@@ -95,7 +122,7 @@ export class ChannelSlots {
 
   async #enter(giveUp: AbortSignal, leaveQueue: AbortSignal | undefined): Promise<void> {
     giveUp.throwIfAborted()
-    if (this.#open < Math.max(1, this.#limit)) {
+    if (this.#hasTurn) {
       this.#open += 1
       return
     }
@@ -134,8 +161,26 @@ export class ChannelSlots {
   }
 
   #leave(): void {
-    const next = this.#open <= Math.max(1, this.#limit) ? this.#waiting.shift() : undefined
-    if (next === undefined) this.#open -= 1
-    else next()
+    this.#open -= 1
+    this.#admit()
+  }
+
+  /** One is always tried: a server may have become more generous. */
+  get #hasTurn(): boolean {
+    return this.#open < Math.max(1, this.limit)
+  }
+
+  #admit(): void {
+    while (this.#hasTurn) {
+      const next = this.#waiting.shift()
+      if (next === undefined) return
+      this.#open += 1
+      next()
+    }
+  }
+
+  #learn(): void {
+    const there = this.#established + (this.#beside === undefined ? 0 : 1)
+    this.#limit = Math.min(this.#limit, there)
   }
 }

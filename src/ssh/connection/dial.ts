@@ -10,6 +10,7 @@ import { diesWith, race, type WayOut } from '../../base/race.ts'
 import type { MachineSettings } from '../config/settings.ts'
 import { ConnectError, type Stage } from '../errors.ts'
 import type { Carrier } from './carrier.ts'
+import { sendInBursts } from './in-bursts.ts'
 
 const FAMILY = { any: 0, inet: 4, inet6: 6 } as const
 
@@ -42,6 +43,7 @@ export async function dial(
       [...ways, diesWith(failed.signal)],
     )
     socket.off('error', onError)
+    sendInBursts(socket)
     // The connection listens from when it is begun, which may be later; until then nothing may end the process.
     socket.on('error', (_seenAsClosed) => undefined)
     return {

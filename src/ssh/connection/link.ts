@@ -6,16 +6,19 @@ import type { Duplex } from 'node:stream'
 import type { Client } from 'ssh2'
 import { Emitter } from '../../base/emitter.ts'
 import { messageOf } from '../../base/failure.ts'
-import { callerLeaves, diesWith, race, type WayOut } from '../../base/race.ts'
+import { callerLeaves, diesWith, pause, race, type WayOut } from '../../base/race.ts'
 import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { ExecChannel, TerminalSize } from '../channel/exec.ts'
-import { openSftp } from '../channel/open-sftp.ts'
+import { openBulkSftp, openSftp, type SftpOpener } from '../channel/open-sftp.ts'
 import type { SftpChannel } from '../channel/sftp.ts'
 import { ChannelError, LinkLostError } from '../errors.ts'
+import { BulkLane, type Lease } from './bulk-lane.ts'
 import type { Carrier } from './carrier.ts'
 import { ChannelOpener } from './channel-opener.ts'
 import { ChannelRefused, ChannelSlots, QueueLeft } from './channel-slots.ts'
+import { Flow, type FlowLine } from './flow.ts'
 import type { LinkFacts } from './link-facts.ts'
+import { RoundTrip } from './round-trip.ts'
 
 /** A channel open, or any other small request, that has no answer by then will have none. */
 export const SMALL_REQUEST_MS = 15_000
@@ -57,6 +60,9 @@ export class Link {
   readonly facts: LinkFacts
   /** Since when the machine has not answered, although it was asked to: a date, or undefined once it has. */
   readonly silences = new Emitter<Date | undefined>()
+  readonly roundTrip = new RoundTrip()
+  /** Bulk that comes, and bulk that goes. */
+  readonly flows: { readonly down: Flow; readonly up: Flow }
   readonly #client: Client
   readonly #carrier: Carrier
   readonly #opener: ChannelOpener
@@ -65,6 +71,7 @@ export class Link {
   /** Slots of what stays open for long; the same ones, where the server does not mind. */
   readonly #lasting: ChannelSlots
   readonly #openingSftp: SharedAttempt<SftpChannel>
+  readonly #bulk: BulkLane
   /** One short command at a time. */
   readonly #serial: boolean
   /** As promised of every small request; a test may shorten it. */
@@ -87,6 +94,14 @@ export class Link {
     this.#slots = this.#serial ? new ChannelSlots(facts.machine, 1) : this.#lasting
     this.#openingSftp = new SharedAttempt(`opening SFTP on ${facts.machine}`, () => this.#openSftp())
     this.#opener = new ChannelOpener(client, this, facts.ident)
+    const line = this.#flowLine()
+    this.flows = { down: new Flow(line), up: new Flow(line) }
+    this.#bulk = new BulkLane({
+      machine: facts.machine,
+      small: (signal) => this.sftp(signal),
+      place: (yields) => (this.#serial ? undefined : this.#slots.takeBeside(yields)),
+      open: () => openBulkSftp(this.#sftpOpener()),
+    })
     carrier.stream.on('data', () => {
       this.#lastByte = performance.now()
       this.#opener.heard()
@@ -131,7 +146,8 @@ export class Link {
 
   /** Milliseconds since the last request began or ended; 0 while a command runs that does not merely idle. */
   get idleMs(): number {
-    if (this.commandsRunning > this.#idling || (this.#sftp?.pending ?? 0) > 0) return 0
+    const bulk = this.#bulk.busy
+    if (this.commandsRunning > this.#idling || (this.#sftp?.pending ?? 0) > 0 || bulk) return 0
     return performance.now() - this.#lastUse
   }
 
@@ -145,9 +161,9 @@ export class Link {
     await this.#proving
   }
 
-  /** The shortest that a request for files has taken, in milliseconds; infinite before the first. */
+  /** The shortest that a small request has taken lately, in milliseconds; infinite before the first. */
   get roundTripMs(): number {
-    return this.#sftp?.fastestMs ?? Number.POSITIVE_INFINITY
+    return this.roundTrip.ms ?? Number.POSITIVE_INFINITY
   }
 
   /** Mark the connection as used, so that it is not closed as idle. */
@@ -165,20 +181,23 @@ export class Link {
     return race(() => this.#openingSftp.join(signal), [diesWith(this.dead)])
   }
 
-  /** Let all that `send` asks for at once leave in one piece: a line takes many small packets one round trip each. */
-  inOnePiece<T>(send: () => T): T {
-    const { stream } = this.#carrier
-    stream.cork()
-    try {
-      return send()
-    } finally {
-      stream.uncork()
-    }
-  }
-
   /** The SFTP channel that is open now; asking for it is no use of the connection. */
   get openedSftp(): SftpChannel | undefined {
     return this.#sftp?.usable === true ? this.#sftp : undefined
+  }
+
+  /**
+   * A channel for a transfer of about so many bytes: one of its own, where that can be had.
+   * @throws as `sftp`; CancelledError.
+   */
+  async bulkSftp(bytes: number, signal?: AbortSignal): Promise<Lease> {
+    this.touch()
+    const lease = await race(() => this.#bulk.lease(bytes, signal), [diesWith(this.dead)])
+    const release = (): void => {
+      this.touch()
+      lease.release()
+    }
+    return { ...lease, release }
   }
 
   /**
@@ -260,14 +279,34 @@ export class Link {
     return lasting ? this.#lasting : this.#slots
   }
 
-  async #openSftp(): Promise<SftpChannel> {
-    const before = this.#sftp
-    const channel = await openSftp({
+  #sftpOpener(): SftpOpener {
+    return {
       owner: this,
       ident: this.facts.ident,
       service: () => this.#opener.sftpService(),
       command: (line) => this.#startProgram(line),
-    }).catch((error: unknown) => {
+    }
+  }
+
+  #flowLine(): FlowLine {
+    return {
+      roundTripMs: () => this.roundTrip.ms,
+      ask: async () => {
+        const began = performance.now()
+        await this.#opener.signOfLife(this.requestMs)
+        const ms = performance.now() - began
+        this.roundTrip.note(ms)
+        return ms
+      },
+      now: () => performance.now(),
+      pause: (ms) => pause(ms),
+    }
+  }
+
+  async #openSftp(): Promise<SftpChannel> {
+    const before = this.#sftp
+    if (before !== undefined) this.#bulk.yield()
+    const channel = await openSftp(this.#sftpOpener()).catch((error: unknown) => {
       // The server counts a channel that froze as long as what froze in it lives, however often we close it.
       if (before === undefined || this.commandsRunning > 0 || !isRefused(error)) throw error
       this.#die('its SSH server gives no other channel for files after one froze', error)

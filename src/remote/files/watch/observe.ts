@@ -41,9 +41,9 @@ async function askSftp(
   for (let at = 0; at < paths.length; at += BURST) {
     const sftp = await quietSftp(session, signal)
     const burst = paths.slice(at, at + BURST)
-    const asked = session.link.inOnePiece(() =>
-      burst.map(async (path): Promise<[RemotePath, Observation]> => [path, await one(sftp, path, signal)]),
-    )
+    const asked = burst.map(async (path): Promise<[RemotePath, Observation]> => {
+      return [path, await one(sftp, path, signal)]
+    })
     found.push(...(await Promise.all(asked)))
   }
   return found

@@ -1,0 +1,90 @@
+/**
+ * The content of an open file, piece by piece and in order. Several pieces are asked for ahead, and never more
+ * than the line and the reader take: a reader who takes their time holds a bounded part of it, and nobody up.
+ */
+import type { SftpHandle } from '../../../ssh/channel/sftp.ts'
+import type { Lane } from './lane.ts'
+
+/** To find the end of a file where it is expected; a file that has grown gives as much more. */
+const LOOK_BYTES = 8 * 1024
+
+/** Which part of a file. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+  /** Go on behind `to` until the file ends: its size may have changed, or may say nothing. */
+  readonly beyond: boolean
+}
+
+interface Asked {
+  readonly bytes: number
+  readonly answer: Promise<Buffer>
+}
+
+/**
+ * @param into - where the bytes of the span go, if it has room for all of them; pieces are parts of it then.
+ * @returns pieces that follow each other without a gap, up to the end of the span or of the file as it is then.
+ */
+export async function* incoming(
+  lane: Lane,
+  handle: SftpHandle,
+  { from, to, beyond }: Span,
+  into: Buffer | undefined,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer, void, undefined> {
+  const over = new AbortController()
+  const leave = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal])
+  const ahead: Asked[] = []
+  let held = 0
+  let at = from
+  let looked = false
+  const ask = (bytes: number): void => {
+    const place = at < to ? into?.subarray(at - from, at - from + bytes) : undefined
+    const answer = fetch(lane, handle, at, place ?? Buffer.allocUnsafe(bytes), leave)
+    answer.catch((_thrownWhenItsTurnComes: unknown) => undefined)
+    ahead.push({ bytes, answer })
+    held += bytes
+    at += bytes
+  }
+  try {
+    for (;;) {
+      while (at < to && (ahead.length === 0 || held < lane.room())) ask(Math.min(lane.piece(), to - at))
+      if (beyond && at >= to && (!looked || ahead.length === 0)) {
+        // The end is looked for in the same flight as the last piece before it.
+        ask(at === from || looked ? lane.piece() : LOOK_BYTES)
+        looked = true
+      }
+      const next = ahead.shift()
+      if (next === undefined) return
+      const piece = await next.answer
+      held -= next.bytes
+      if (piece.length > 0) yield piece
+      if (piece.length < next.bytes) return
+    }
+  } finally {
+    over.abort()
+  }
+}
+
+async function fetch(
+  lane: Lane,
+  handle: SftpHandle,
+  position: number,
+  into: Buffer,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  // Behind the expected end there is nothing that would fill the line.
+  const passage = into.length > LOOK_BYTES ? await lane.flow?.enter(into.length, signal) : undefined
+  let got = 0
+  try {
+    // A server may answer less than was asked; only nothing at all is the end of the file.
+    while (got < into.length) {
+      const more = await lane.sftp.readInto(into.subarray(got), handle, position + got, signal)
+      if (more === 0) break
+      got += more
+    }
+  } finally {
+    passage?.over(got)
+  }
+  return into.subarray(0, got)
+}

@@ -1,0 +1,30 @@
+/**
+ * Content on its way into an open file: sent in pieces, never more at once than the line bears. It says when
+ * everything is sent, which is before everything is answered, so that more can follow in the same flight.
+ */
+import type { SftpHandle } from '../../../ssh/channel/sftp.ts'
+import type { Lane } from './lane.ts'
+
+/** @returns once all is sent, or one piece was refused: what settles when every piece has its answer. */
+export async function outgoing(
+  lane: Lane,
+  handle: SftpHandle,
+  content: Buffer,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly written: Promise<void> }> {
+  const answers: Promise<void>[] = []
+  let refused = false
+  const send = (from: number, piece: Buffer): Promise<void> => lane.sftp.write(handle, from, piece, signal)
+  for (let from = 0; from < content.length && !refused;) {
+    const piece = content.subarray(from, from + lane.piece())
+    const passage = await lane.flow?.enter(piece.length, signal)
+    const answer = send(from, piece).finally(() => passage?.over(piece.length))
+    answer.catch((_thrownToWhoAwaitsAll: unknown) => (refused = true))
+    answers.push(answer)
+    from += piece.length
+  }
+  const written = Promise.all(answers).then(() => undefined)
+  // Whoever asked may be waiting for something else when it fails.
+  written.catch((_thrownToWhoAwaitsIt: unknown) => undefined)
+  return { written }
+}

@@ -1,0 +1,72 @@
+/** What is done to the channels and the socket below them, on a real sshd. */
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { widened } from '../../../src/ssh/channel/wide-window.ts'
+import { dial } from '../../../src/ssh/connection/dial.ts'
+import { sendInBursts } from '../../../src/ssh/connection/in-bursts.ts'
+import { settingsFor, startRig, type Rig } from '../../support/rig.ts'
+
+const MIB = 1024 * 1024
+
+describe('the window of a channel', () => {
+  let rig: Rig
+  beforeAll(async () => {
+    rig = await startRig()
+  })
+  afterAll(() => rig.stop())
+
+  const windowOf = (channel: object): number => (channel as { incoming: { window: number } }).incoming.window
+
+  it('is wide, and stays so however much comes', async () => {
+    const { exec } = await rig.machine.session()
+    const channel = await exec('head -c 33554432 /dev/zero')
+    const refill = widened(channel.stdout)
+    expect(windowOf(channel.stdout)).toBe(12 * MIB)
+    let [bytes, least] = [0, Infinity]
+    channel.stdout.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      refill()
+      least = Math.min(least, windowOf(channel.stdout))
+    })
+    await channel.closed
+    expect(bytes).toBe(32 * MIB)
+    expect(least).toBeGreaterThan(11 * MIB)
+  })
+
+  it('is left alone where it is not found', () => {
+    expect(() => widened({})()).not.toThrow()
+    expect(() => widened({ incoming: { window: 0 }, outgoing: { id: 1, state: 'open' } })()).not.toThrow()
+  })
+})
+
+describe('a socket that sends in bursts', () => {
+  it('sends what is written in one turn in one go, in its order, and nothing later than that', async () => {
+    const received: Buffer[] = []
+    const server = createServer((socket) => socket.on('data', (chunk) => received.push(chunk)))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const socket: Socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    await once(socket, 'connect')
+    sendInBursts(socket)
+    for (const text of ['one ', 'two ']) socket.write(text)
+    await Promise.resolve()
+    socket.write('three ', 'utf8')
+    expect(socket.writableLength).toBe('one two three '.length)
+    await new Promise((resume) => setImmediate(resume))
+    expect(socket.writableLength).toBe(0)
+    socket.write('four', () => socket.end())
+    await once(socket, 'close')
+    expect(Buffer.concat(received).toString()).toBe('one two three four')
+    server.close()
+  })
+
+  it('is what every connection is made on', async () => {
+    const rig = await startRig()
+    const carrier = await dial(settingsFor(rig.server), [], () => undefined)
+    carrier.stream.write('SSH-2.0-')
+    expect(carrier.stream.writableLength).toBeGreaterThan(0)
+    carrier.close()
+    await rig.stop()
+  })
+})
