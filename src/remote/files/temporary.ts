@@ -58,9 +58,6 @@ export async function writeTemporary(
     // A server that cannot change permissions may still give them to a file that it makes.
     await lane.sftp.removeFile(path, signal)
     await write(task, wanted)
-  } catch (error) {
-    if (lane.apart) await removeBehind(lane.sftp, path)
-    throw error
   } finally {
     lane.release()
   }
@@ -80,7 +77,10 @@ interface Task {
 /** @returns false when the file's permissions are not the wanted ones and could not be set. */
 async function write(task: Task, first: number): Promise<boolean> {
   const { session, lane, path, outfit, wanted, signal } = task
-  const handle = await lane.sftp.createExclusively(path, first, signal)
+  const handle = await lane.sftp.createExclusively(path, first, signal).catch(async (error: unknown) => {
+    if (lane.apart && !(error instanceof SftpStatusError)) await removeBehind(lane.sftp, path)
+    throw error
+  })
   const own = OWN.get(session)
   const isSimple = outfit === undefined || own === 0 || own === outfit.uid
   const made = await (isSimple ? inOneFlight(task, handle) : inSteps(task, handle))
@@ -158,9 +158,8 @@ function learn(session: MachineSession, { mode, uid }: FileAttributes): void {
 }
 
 /**
- * What was asked for on a channel of its own may be done after what is asked for on another one: only there a
- * removal surely comes behind the making of the file. The save removes it once more, and sees to it later if
- * that is impossible.
+ * A file whose making has no answer yet may be made after it was removed by way of another channel. Only on
+ * this one a removal surely comes behind; the save removes the file once more, and later if that is impossible.
  */
 async function removeBehind(sftp: SftpChannel, path: RemotePath): Promise<void> {
   try {

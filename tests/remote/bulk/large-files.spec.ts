@@ -1,4 +1,5 @@
 /** Large files both ways, on servers with many sessions, few and one, and who is served beside them. */
+import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import {
   appendFileSync,
@@ -13,10 +14,10 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CancelledError } from '../../../src/base/failure.ts'
-import { writeTemporary } from '../../../src/remote/files/temporary.ts'
+import { readAll, readChunks } from '../../../src/remote/files/read.ts'
 import { startDropbear } from '../../support/dropbear.ts'
 import { startRig, type Rig } from '../../support/rig.ts'
-import { file } from '../../ssh/life/line.ts'
+import { file, settled } from '../../ssh/life/line.ts'
 
 const MIB = 1024 * 1024
 const LIMIT = 1 << 20
@@ -118,32 +119,36 @@ describe('a reader of a large file', () => {
     const path = join(folder, 'bounded')
     const block = 'x'.repeat(16 * MIB)
     for (let written = 0; written < 128 * MIB; written += block.length) appendFileSync(path, block)
-    // The reader before has taught the line, so that as much as ever is allowed.
-    const first = rig.files.streamText(file(path))
-    while ((await first.next()).done !== true);
     const session = await rig.machine.session()
-    const reader = rig.files.streamText(file(path))
+    // The first reader teaches the line, so that as much as ever is allowed.
+    let bytes = 0
+    for await (const piece of readChunks(session, file(path), 128 * MIB)) bytes += piece.length
+    expect(bytes).toBe(128 * MIB)
+    const reader = readChunks(session, file(path), 128 * MIB)
     await reader.next()
     await expect.poll(() => session.link.flows.down.underWay).toBe(0)
     const held = process.memoryUsage().arrayBuffers
-    await rig.files.stat(file(path))
+    await (await session.sftp()).stat('/')
     expect(process.memoryUsage().arrayBuffers - held).toBeLessThan(2 * MIB)
     expect(session.link.flows.down.underWay).toBe(0)
+    expect(session.link.idleMs).toBe(0)
     await reader.return()
     await expect.poll(() => session.link.idleMs).toBeGreaterThan(0)
   })
 
   it('who leaves lets go of everything', async () => {
-    writeFileSync(join(folder, 'left'), content)
+    const path = join(folder, 'left')
+    writeFileSync(path, content)
     const session = await rig.machine.session()
     const leaving = new AbortController()
     const reading = async (): Promise<void> => {
-      const stream = rig.files.streamText(file(join(folder, 'left')), { signal: leaving.signal })
-      while ((await stream.next()).done !== true) leaving.abort(new Error('left'))
+      for await (const piece of readChunks(session, file(path), content.length, leaving.signal)) {
+        leaving.abort(new Error(`left after ${piece.length}`))
+      }
     }
     await expect(reading()).rejects.toBeInstanceOf(CancelledError)
     await expect.poll(() => [session.link.flows.down.underWay, session.link.idleMs > 0]).toEqual([0, true])
-    expect(hash(await rig.files.readText(file(join(folder, 'left'))))).toBe(hash(content))
+    expect(hash(await readAll(session, file(path), content.length, content.length))).toBe(hash(content))
   })
 })
 
@@ -158,25 +163,37 @@ describe('a writer of a large file', () => {
     const folder = join(rig.folder, 'leaving')
     mkdirSync(folder)
     const { flows } = (await rig.machine.session()).link
-    const moments = [0, 1, MIB / 2, MIB].map((bytes) => () => flows.up.underWay >= bytes)
-    for (const [index, moment] of moments.entries()) {
+    let struck = 0
+    for (const turns of [0, 1, 2, 4, 8, 12, 16, 24, 32, 48]) {
       const leaving = new AbortController()
-      const writing = rig.files.write(file(join(folder, 'f')), content, { kind: 'none' }, LIMIT, {
-        signal: leaving.signal,
-      })
-      writing.catch((_lookedAtBelow: unknown) => undefined)
-      await expect.poll(moment, { interval: 1 }).toBe(true)
+      const path = file(join(folder, 'f'))
+      const writing = rig.files.write(path, content, { kind: 'none' }, LIMIT, { signal: leaving.signal })
+      const outcome = settled(writing, 30_000, `after ${turns} turns`)
+      await expect.poll(() => turns === 0 || flows.up.underWay > 0, { interval: 1 }).toBe(true)
+      for (let turn = 1; turn < turns; turn += 1) await new Promise((resume) => setImmediate(resume))
+      if (flows.up.underWay > 0) struck += 1
       leaving.abort(new Error('left'))
-      await expect(writing, `${index}`).rejects.toBeInstanceOf(CancelledError)
-      expect(readdirSync(folder), `${index}`).toEqual([])
+      const left = 'error' in (await outcome)
+      expect(readdirSync(folder), `after ${turns} turns`).toEqual(left ? [] : ['f'])
+      rmSync(path.path, { force: true })
+      expect(flows.up.underWay).toBe(0)
     }
+    expect(struck).toBeGreaterThan(2)
   })
 
   it('is told that the disk is full, and what was there stays', async () => {
-    const session = await rig.machine.session()
-    await expect(
-      writeTemporary(session, file('/dev/full/f').path, Buffer.from(content), undefined, undefined),
-    ).rejects.toMatchObject({ family: 'refused' })
-    expect(session.link.flows.up.underWay).toBe(0)
+    const disk = join(rig.folder, 'disk')
+    mkdirSync(disk)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'none', disk])
+    try {
+      writeFileSync(join(disk, 'f'), 'old')
+      await expect(rig.files.write(file(join(disk, 'f')), content, { kind: 'none' }, LIMIT)).rejects.toThrow(
+        /full/,
+      )
+      expect([readdirSync(disk), readFileSync(join(disk, 'f'), 'utf8')]).toEqual([['f'], 'old'])
+    } finally {
+      execFileSync('umount', [disk])
+    }
+    expect((await rig.machine.session()).link.flows.up.underWay).toBe(0)
   })
 })

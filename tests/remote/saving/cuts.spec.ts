@@ -31,7 +31,7 @@ const CREATE: Save = { title: 'creating', before: undefined, content: 'new conte
 const LARGE: Save = {
   title: 'replacing by much',
   before: OLD,
-  content: 'much\n'.repeat(40_000),
+  content: 'much\n'.repeat(80_000),
   guard: 'none',
 }
 
