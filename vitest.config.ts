@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     include: ['tests/**/*.spec.ts', 'tests/**/*.spec.tsx'],
     environment: 'node',
-    // The bundle that end-to-end tests install.
-    globalSetup: ['tests/support/pack-once.ts'],
+    // The bundle that end-to-end tests install, and a place for what they share.
+    globalSetup: ['tests/support/global-setup.ts'],
     // Real servers are started and real connections made: slow machines need air, a hang must still end.
     testTimeout: 30_000,
     hookTimeout: 120_000,

@@ -156,11 +156,9 @@ describe('presence_terminal through several calls', () => {
   })
 
   it('answers by the time-out also while a program floods it, and ends that program', async () => {
-    const flooded = await terminal('start', { command: 'sh -c "yes; echo $?"', timeout_seconds: 2 })
+    const flooded = await terminal('start', { command: 'sh -c "yes; echo $?"', timeout_seconds: 1 })
     expect(flooded).toContain('\ny\ny\n')
-    for (let round = 0; round < 3; round += 1) {
-      expect(await terminal('read', { timeout_seconds: 1 })).toContain('\ny\ny\n')
-    }
+    expect(await terminal('read', { timeout_seconds: 1 })).toContain('\ny\ny\n')
     expect(await terminal('write', { key: 'ctrl-c', timeout_seconds: 20 })).toMatch(
       /ended (by SIGINT|with exit code)/,
     )

@@ -21,7 +21,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000, maxConcurrency: 2 })
 let rig: InstallRig
 
 beforeAll(async () => {
-  rig = await startInstallRig({ profile: 'web' })
+  rig = await startInstallRig({ profile: 'web', withoutScript: true })
   await rig.prepare('old', 'fresh', async (home) => {
     await done(home.install(['--tarball', rig.oldTarball]))
   })

@@ -21,6 +21,7 @@ import {
 import { basename, join } from 'node:path'
 import { inject } from 'vitest'
 import { makeDshHome, type DshHome } from '../../scripts/host/dsh-home.ts'
+import { KEPT_FILES } from '../../scripts/install/backup.ts'
 import { compressed, readBundle, withManifest } from '../../scripts/install/bundle.ts'
 import { shipInstaller } from '../../scripts/install/ship.ts'
 import { program } from '../../scripts/project/checkout.ts'
@@ -46,6 +47,8 @@ export interface InstallRig {
   readonly userHome: string
   /** A copy of the home that was prepared under this name. */
   home(name: string): Promise<InstallHome>
+  /** What `tree` gives for every such copy as long as nothing has changed it. */
+  treeOf(name: string): Record<string, string>
   /** Prepare a home to copy; `from`: out of another one. */
   prepare(name: string, from: string | undefined, make: (home: InstallHome) => Promise<void>): Promise<void>
   remove(): void
@@ -62,6 +65,8 @@ export interface InstallHome extends DshHome {
   installedVersion(): string | undefined
   /** Everything in the profile's folder, byte for byte. */
   tree(): Record<string, string>
+  /** The same without what only the installer and pnpm read: alike means that DSH composes alike. */
+  forDsh(): Record<string, string>
 }
 
 export interface Composition {
@@ -80,11 +85,12 @@ export interface InstallCall {
 
 export interface RigOptions {
   readonly profile: 'web' | 'headless'
+  /** Call the program itself: what the script before it does is tested elsewhere. */
+  readonly withoutScript?: boolean
   readonly modelUrl?: string
 }
 
 export async function startInstallRig(options: RigOptions): Promise<InstallRig> {
-  // Not in the temporary area, which workspace-write may write to.
   const folder = realpathSync(mkdtempSync('/var/tmp/presence-installer-'))
   chmodSync(folder, 0o755)
   const [shipped, userHome, homes] = ['shipped', 'user', 'homes'].map((name) => join(folder, name)) as [
@@ -104,13 +110,17 @@ export async function startInstallRig(options: RigOptions): Promise<InstallRig> 
     compressed(withManifest(bundle, (manifest) => ({ ...manifest, version: OLD_VERSION }))),
   )
 
+  const installer =
+    options.withoutScript === true
+      ? [process.execPath, join(shipped, 'install-presence.mjs')]
+      : ['sh', join(shipped, 'install-presence.sh')]
   const homeIn = async (home: string): Promise<InstallHome> => {
     const dsh = await makeDshHome({
       folder: home,
       userHome,
       model: { url: options.modelUrl ?? 'http://127.0.0.1:9', key: 'scripted' },
     })
-    return installHome(dsh, options.profile, join(shipped, 'install-presence.sh'))
+    return installHome(dsh, options.profile, installer)
   }
   let copies = 0
   const rig: InstallRig = {
@@ -125,6 +135,7 @@ export async function startInstallRig(options: RigOptions): Promise<InstallRig> 
       await done(run(['cp', '-a', join(homes, name), copy]))
       return homeIn(copy)
     },
+    treeOf: (name) => treeOf(join(homes, name, 'profiles', options.profile)),
     prepare: async (name, from, make) => {
       if (from !== undefined) await done(run(['cp', '-a', join(homes, from), join(homes, name)]))
       const home = await homeIn(join(homes, name))
@@ -140,7 +151,7 @@ export async function startInstallRig(options: RigOptions): Promise<InstallRig> 
   return rig
 }
 
-function installHome(dsh: DshHome, profile: string, script: string): InstallHome {
+function installHome(dsh: DshHome, profile: string, installer: readonly string[]): InstallHome {
   const profileFolder = join(dsh.folder, 'profiles', profile)
   return {
     ...dsh,
@@ -148,7 +159,7 @@ function installHome(dsh: DshHome, profile: string, script: string): InstallHome
     profileFolder,
     patchFile: join(profileFolder, 'cordis.patch.yml'),
     install: (args = [], call = {}) =>
-      run([...(call.before ?? []), 'sh', script, '--dsh-home', dsh.folder, '--profile', profile, ...args], {
+      run([...(call.before ?? []), ...installer, '--dsh-home', dsh.folder, '--profile', profile, ...args], {
         cwd: dsh.folder,
         env: {
           ...dsh.env,
@@ -174,6 +185,12 @@ function installHome(dsh: DshHome, profile: string, script: string): InstallHome
       return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
     },
     tree: () => treeOf(profileFolder),
+    forDsh: () =>
+      Object.fromEntries(
+        Object.entries(treeOf(profileFolder)).filter(
+          ([path]) => !path.startsWith('.presence') && !PNPM_RECORDS.has(path),
+        ),
+      ),
   }
 }
 
@@ -187,19 +204,30 @@ function presenceIn(rows: ReadonlySet<string>): Composition['presence'] {
   return rows.has('presence') ? 'tools' : 'none'
 }
 
+const PNPM_RECORDS: ReadonlySet<string> = new Set(
+  KEPT_FILES.filter((file) => file.startsWith('pnpm-') || file.startsWith('node_modules/.')),
+)
+
 /** Path to content: a folder, a link's target, or mode and digest of a file. */
 export function treeOf(folder: string): Record<string, string> {
-  const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
-  return Object.fromEntries(entries.map((path) => [path, contentOf(join(folder, path))]))
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.map(({ parentPath, name }) => join(parentPath, name))
+  return Object.fromEntries(paths.sort().map((path) => [path.slice(folder.length + 1), contentOf(path)]))
 }
 
 function contentOf(path: string): string {
-  const stat = lstatSync(path)
+  const stat = lstatSync(path, { bigint: true })
   if (stat.isSymbolicLink()) return `-> ${readlinkSync(path)}`
   if (stat.isDirectory()) return 'folder'
-  const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
-  return `${(stat.mode & 0o777).toString(8)} ${digest}`
+  // Whatever changes a file changes the time at which it was changed last, which nobody can set.
+  const version = [stat.dev, stat.ino, stat.size, stat.ctimeNs].join()
+  const digest = digests.get(version) ?? createHash('sha256').update(readFileSync(path)).digest('hex')
+  digests.set(version, digest)
+  return `${(Number(stat.mode) & 0o777).toString(8)} ${digest}`
 }
+
+/** Of files that were read before. */
+const digests = new Map<string, string>()
 
 /** A bundle of somebody else's, whose row must survive whatever happens to ours. */
 async function otherPlugin(folder: string): Promise<string> {

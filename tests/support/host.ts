@@ -11,6 +11,7 @@ import type { DemoMachine } from '../../scripts/machine/machine.ts'
 import { startOpenSsh, type OpenSshOptions } from '../../scripts/machine/openssh.ts'
 import type { Step } from '../../scripts/model/script.ts'
 import { startModel, type ScriptedModel } from '../../scripts/model/server.ts'
+import { copyFolder, onceInRun } from './once.ts'
 
 export interface Stage {
   readonly home: DshHome
@@ -18,8 +19,8 @@ export interface Stage {
   readonly machine: DemoMachine
   /** HOME of DSH and its local commands: empty, so that nothing of the developer's is seen. */
   readonly userHome: string
-  /** The marker folder that stands for a path of the machine; made when missing. */
-  marker(path: string): string
+  /** The marker folder that stands for a path of the machine, or of another one; made when missing. */
+  marker(path: string, machine?: string): string
   /** Run the scripted calls in one headless turn. */
   turn(cwd: string, script: readonly Step[]): Promise<SessionLog>
   /** Write machines.yml; the machine `demo` is always in it. */
@@ -46,6 +47,9 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     startModel([{ text: 'ok' }]),
     startOpenSsh({ folder: machineFolder, ...options.machine }),
   ])
+  if (options.presence === undefined || options.presence === true) {
+    await copyFolder(await homeWithPresence(options.profile), join(folder, 'dsh'))
+  }
   const home = await makeDshHome({
     folder: join(folder, 'dsh'),
     model: { url: model.url, key: 'scripted' },
@@ -53,7 +57,6 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     ...options.home,
   })
   if (options.presence === 'tools') await installTools(home, options.profile)
-  else if (options.presence !== false) await home.addPlugin(options.profile, inject('tarball'))
   const presence = join(home.folder, 'presence')
   const machines: Stage['machines'] = (more = {}, demo = {}) => {
     mkdirSync(presence, { recursive: true })
@@ -69,8 +72,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     machine,
     userHome,
     machines,
-    marker: (path) => {
-      const marker = join(presence, 'mounts', 'demo', path)
+    marker: (path, machine = 'demo') => {
+      const marker = join(presence, 'mounts', machine, path)
       mkdirSync(marker, { recursive: true })
       return marker
     },
@@ -86,6 +89,15 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       for (const made of [folder, machineFolder]) rmSync(made, { recursive: true, force: true })
     },
   }
+}
+
+/** A home in whose profile the tarball was installed as a user does it; how that goes is tested elsewhere. */
+function homeWithPresence(profile: string): Promise<string> {
+  return onceInRun(`presence-in-${profile}`, async (folder) => {
+    const userHome = `${folder}-user`
+    mkdirSync(userHome)
+    await (await makeDshHome({ folder, userHome })).addPlugin(profile, inject('tarball'))
+  })
 }
 
 async function installTools(home: DshHome, profile: string): Promise<void> {
@@ -113,7 +125,11 @@ export function call(name: string, args: Readonly<Record<string, unknown>>): Ste
 }
 
 /** The only step of a session's calls to one tool. */
-export function stepOf(session: SessionLog, tool: string, index = 0): ToolStep {
+export function stepOf<S extends Pick<ToolStep, 'tool'>>(
+  session: { readonly steps: readonly S[] },
+  tool: string,
+  index = 0,
+): S {
   const step = session.steps.filter((one) => one.tool === tool)[index]
   if (step === undefined)
     throw new Error(`no step ${index} of ${tool}: ${session.steps.map((one) => one.tool).join()}`)

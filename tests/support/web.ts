@@ -1,13 +1,9 @@
 /** Playing the browser: sessions of a running `dsh web` over its own calls, and the panel's API. */
 import type { WebHost } from '../../scripts/host/web.ts'
+import type { SessionEvent } from '../../scripts/host/session-log.ts'
 import type { Step } from '../../scripts/model/script.ts'
 import { SECRET_HEADER, type WorkspaceView } from '../../src/wire/api.ts'
-
-interface WireEvent {
-  readonly seq: number
-  readonly type: string
-  readonly data?: unknown
-}
+import { earOf, openEvents } from './session-events.ts'
 
 export interface ToolResult {
   readonly tool: string
@@ -46,26 +42,14 @@ export async function openSession(
 
 /** Let the model play these steps in a session, and wait for the turn's end. @returns its tool results. */
 export async function play(web: WebHost, sessionId: string, steps: readonly Step[]): Promise<ToolResult[]> {
-  // By number: a long history comes in pages.
-  const before = (await history(web, sessionId)).at(-1)?.seq ?? -1
+  const ear = await earOf(web)
+  const turn = ear.nextTurn(sessionId)
   const text = `SCRIPT: ${JSON.stringify([...steps, { text: 'done' }])}`
   await web.rpc('session.prompt', { sessionId, mode: 'queue', content: [{ type: 'text', text }] })
-  for (;;) {
-    const events = (await history(web, sessionId)).filter((event) => event.seq > before)
-    if (events.some((event) => event.type === 'turn/end')) return resultsOf(events)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+  return resultsOf(await turn)
 }
 
-async function history(web: WebHost, sessionId: string): Promise<WireEvent[]> {
-  const answer = await web.rpc<{ events?: unknown[]; items?: unknown[] }>('session.history', { sessionId })
-  return (answer.events ?? answer.items ?? []).map((item) => {
-    const event = (item as { event?: unknown }).event
-    return (event ?? item) as WireEvent
-  })
-}
-
-function resultsOf(events: readonly WireEvent[]): ToolResult[] {
+function resultsOf(events: readonly SessionEvent[]): ToolResult[] {
   const names = new Map<string, string>()
   for (const event of events) {
     if (event.type !== 'tool/call') continue
@@ -107,7 +91,6 @@ export async function answerApprovals(
   outcome: 'allowed-once' | 'rejected',
 ): Promise<Approvals> {
   const asked: { toolName: string; reason: string }[] = []
-  const socket = new WebSocket(`${web.url.replace(/^http/, 'ws')}/api/events.mux`)
   const answer = async (frame: string): Promise<void> => {
     const { rpcId, payload } = JSON.parse(frame) as { rpcId: string; payload?: Record<string, string> }
     if (payload?.['type'] !== 'approval/requested') return
@@ -123,12 +106,6 @@ export async function answerApprovals(
       }),
     })
   }
-  socket.addEventListener('message', (event) => void answer(String(event.data)))
-  await new Promise((resolve, reject) => {
-    socket.addEventListener('open', resolve, { once: true })
-    socket.addEventListener('error', () => reject(new Error('the stream of events did not open')), {
-      once: true,
-    })
-  })
+  const socket = await openEvents(web, (frame) => void answer(frame))
   return { asked, close: () => socket.close() }
 }

@@ -34,7 +34,7 @@ const SUBJECTS: Readonly<Record<string, Examined>> = {
   },
   'OpenSSH with internal-sftp, root, taken for far away': {
     questions: QUESTIONS,
-    every: 1,
+    every: 2,
     start: async () => ({ ...(await openSshAsRoot()), far: true }),
   },
   'OpenSSH, an account with SFTP only': {

@@ -25,24 +25,24 @@ afterEach(async () => {
 it.each([
   {
     name: 'OpenSSH with sftp-server',
-    steps: 7500,
+    steps: 7000,
     start: () => openSshAsAccount([EXTERNAL], true),
   },
   {
     name: 'OpenSSH with sftp-server, taken for far away',
-    steps: 2500,
+    steps: 2000,
     start: async () => ({ ...(await openSshAsAccount([EXTERNAL], true)), far: true }),
   },
   {
     name: 'OpenSSH with SFTP only',
-    steps: 1500,
+    steps: 500,
     start: () => openSshAsAccount(['Subsystem sftp internal-sftp', 'ForceCommand internal-sftp'], false),
   },
-  { name: 'dropbear', steps: 500, start: dropbear },
-  { name: 'the embedded server', steps: 500, start: embedded },
+  { name: 'dropbear', steps: 200, start: dropbear },
+  { name: 'the embedded server', steps: 200, start: embedded },
   ...Object.entries(LESS).map(([what, lessen]) => ({
     name: `a server with ${what}`,
-    steps: 500,
+    steps: 200,
     start: () => lesser(lessen),
   })),
 ])('$steps steps on $name end as on the local disk', { timeout: 600_000 }, async ({ name, steps, start }) => {
