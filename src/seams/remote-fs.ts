@@ -21,7 +21,7 @@ import { fenceOf, type SessionPolicy } from '../core/sandbox-policy.ts'
 import { inHostTerms, toFsError } from '../host/errors.ts'
 import { placeKey, type Place } from '../places/place.ts'
 import type { Shown } from '../remote/files/read.ts'
-import type { WriteGuard } from '../remote/files/change.ts'
+import type { WriteGuard } from '../remote/files/saving/change.ts'
 import type { CallOptions, RemoteFiles } from '../remote/files/remote-files.ts'
 
 /** What is known of a session's folder while its machine cannot be asked. */

@@ -6,7 +6,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import { FsTargetKey, FsVersion, type FsTarget } from '@deepseek-ai/dsh-fs'
 import type { ToolRunContext } from '@deepseek-ai/dsh-tools'
 import { placeKey, type Place } from '../places/place.ts'
-import type { WriteGuard } from '../remote/files/change.ts'
+import type { WriteGuard } from '../remote/files/saving/change.ts'
 import { shownPlace } from './target.ts'
 
 /** `place` must be canonical: one file has one key. */

@@ -10,7 +10,7 @@ import { quote } from '../../base/shell-word.ts'
 import type { RemotePath } from '../../base/remote-path.ts'
 import type { FileAttributes } from '../../ssh/channel/sftp.ts'
 import type { MachineSession } from '../session.ts'
-import { answerOf } from './helper-answer.ts'
+import { answerOf } from './by-shell/helper-answer.ts'
 
 /** Device, inode, size, times of content and of everything else, type and mode: what both `stat`s can tell. */
 const FORMATS = { gnu: `-c '%d:%i:%s:%.9Y:%.9Z:%f`, bsd: `-f '%d:%i:%z:%Fm:%Fc:%Xp` } as const

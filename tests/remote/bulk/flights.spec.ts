@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { STATUS } from '../../../scripts/machine/embedded/sftp/status.ts'
 import { TYPE } from '../../../scripts/machine/embedded/sftp/wire.ts'
 import { readAll } from '../../../src/remote/files/read.ts'
-import { writeTemporary } from '../../../src/remote/files/temporary.ts'
+import { writeTemporary } from '../../../src/remote/files/saving/temporary.ts'
 import type { MachineSession } from '../../../src/remote/session.ts'
 import {
   startFakeServer,

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { LinkLostError } from '../../../src/ssh/errors.ts'
-import type { WriteGuard } from '../../../src/remote/files/change.ts'
+import type { WriteGuard } from '../../../src/remote/files/saving/change.ts'
 import type { RemoteFiles } from '../../../src/remote/files/remote-files.ts'
 import { startFakeServer, type FakeServer } from '../../support/fake-server.ts'
 import type { Cut } from '../../support/proxy.ts'

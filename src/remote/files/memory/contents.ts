@@ -2,9 +2,9 @@
  * Contents of files by their exact version (`isExact`): a file with the same token has the same content, so
  * an edit or a comparison need not fetch again what was read before.
  */
-import type { RemotePath } from '../../base/remote-path.ts'
-import type { FileStat } from './stat.ts'
-import { isExact } from './versions.ts'
+import type { RemotePath } from '../../../base/remote-path.ts'
+import type { FileStat } from '../stat.ts'
+import { isExact } from '../versions.ts'
 
 /** Bytes kept for one machine. */
 const MOST_BYTES = 16 * 1024 * 1024

@@ -3,19 +3,19 @@
  * to `Changes`, which looks again, knows all cases, and has the words for what is wrong: here nothing is
  * refused, only left alone.
  */
-import { ChannelError } from '../../ssh/errors.ts'
-import type { MachineSession } from '../session.ts'
-import { asDiffBasis, type ChangeOptions, type WriteGuard, type WriteOutcome } from './change.ts'
-import type { Contents, FileState } from './contents.ts'
-import { edited, type Edited } from './edited.ts'
-import { FileError } from './errors.ts'
-import type { Handover } from './handover.ts'
-import type { Leftovers } from './leftovers.ts'
+import { ChannelError } from '../../../ssh/errors.ts'
+import type { MachineSession } from '../../session.ts'
+import { asDiffBasis, type ChangeOptions, type WriteGuard, type WriteOutcome } from '../saving/change.ts'
+import type { Contents, FileState } from '../memory/contents.ts'
+import { edited, type Edited } from '../saving/edited.ts'
+import { FileError } from '../errors.ts'
+import type { Handover } from '../memory/handover.ts'
+import type { Leftovers } from '../saving/leftovers.ts'
 import { lookByShell } from './look.ts'
 import { publishByShell } from './publish-by-shell.ts'
-import type { Shown } from './read.ts'
-import type { FileStat } from './stat.ts'
-import { withUnixLineEnds, type LiteralEdit } from './text.ts'
+import type { Shown } from '../read.ts'
+import type { FileStat } from '../stat.ts'
+import { withUnixLineEnds, type LiteralEdit } from '../text.ts'
 
 /** Contents up to this many bytes are fetched together with the look at a file. */
 export const FETCHED_WITH_LOOK = 128 * 1024

@@ -2,18 +2,18 @@
  * What lies beside folders by the names that the host looks for, found out for many folders at once: in one
  * question to the helper shell, or in two flights of SFTP requests.
  */
-import { textOfBytes } from '../../base/name-bytes.ts'
-import { quoteAll } from '../../base/shell-word.ts'
-import { childOf, type RemotePath } from '../../base/remote-path.ts'
-import type { SftpChannel } from '../../ssh/channel/sftp.ts'
-import { SftpStatusError } from '../../ssh/errors.ts'
-import { AROUND, LONGEST_AROUND } from '../shell/file-functions.ts'
-import type { MachineSession } from '../session.ts'
+import { textOfBytes } from '../../../base/name-bytes.ts'
+import { quoteAll } from '../../../base/shell-word.ts'
+import { childOf, type RemotePath } from '../../../base/remote-path.ts'
+import type { SftpChannel } from '../../../ssh/channel/sftp.ts'
+import { SftpStatusError } from '../../../ssh/errors.ts'
+import { AROUND, LONGEST_AROUND } from '../../shell/file-functions.ts'
+import type { MachineSession } from '../../session.ts'
 import type { FileState } from './contents.ts'
-import { answerOf } from './helper-answer.ts'
-import { isAbsent } from './errors.ts'
-import { parseShellStat } from './shell-stat.ts'
-import { statOf, typeOf, type FileStat } from './stat.ts'
+import { answerOf } from '../by-shell/helper-answer.ts'
+import { isAbsent } from '../errors.ts'
+import { parseShellStat } from '../by-shell/shell-stat.ts'
+import { statOf, typeOf, type FileStat } from '../stat.ts'
 
 /** What was found at one path. */
 export interface Found {

@@ -3,14 +3,14 @@
  * place in one step, so that every reader sees the old content or the new and never less. The rules are
  * in docs/decisions/saving.md.
  */
-import { parentOf, type RemotePath } from '../../base/remote-path.ts'
-import { CancelledError, PresenceError } from '../../base/failure.ts'
-import type { SftpChannel } from '../../ssh/channel/sftp.ts'
-import { SftpStatusError } from '../../ssh/errors.ts'
-import type { MachineSession } from '../session.ts'
-import { FileError, isAbsent } from './errors.ts'
+import { parentOf, type RemotePath } from '../../../base/remote-path.ts'
+import { CancelledError, PresenceError } from '../../../base/failure.ts'
+import type { SftpChannel } from '../../../ssh/channel/sftp.ts'
+import { SftpStatusError } from '../../../ssh/errors.ts'
+import type { MachineSession } from '../../session.ts'
+import { FileError, isAbsent } from '../errors.ts'
 import type { Leftovers } from './leftovers.ts'
-import { statPath, typeOf, type FileType } from './stat.ts'
+import { statPath, typeOf, type FileType } from '../stat.ts'
 import { temporaryBeside, writeTemporary, type Outfit } from './temporary.ts'
 import { explainedByVolume } from './volume.ts'
 

@@ -2,16 +2,16 @@
  * All that a caller will want to know of a path, in one question to the helper shell: where it really is,
  * what it is, and what it holds, a file or a folder. Only for what is in order; everything else is for SFTP to find out.
  */
-import { nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
-import { textOfBytes } from '../../base/name-bytes.ts'
-import { quote } from '../../base/shell-word.ts'
-import { LOOKED } from '../shell/file-functions.ts'
-import type { MachineSession } from '../session.ts'
+import { nameOf, parentOf, type RemotePath } from '../../../base/remote-path.ts'
+import { textOfBytes } from '../../../base/name-bytes.ts'
+import { quote } from '../../../base/shell-word.ts'
+import { LOOKED } from '../../shell/file-functions.ts'
+import type { MachineSession } from '../../session.ts'
 import { answerOf } from './helper-answer.ts'
 import { parseListing } from './list-by-shell.ts'
-import type { ListedEntry } from './listed-entry.ts'
+import type { ListedEntry } from '../listed-entry.ts'
 import { parseShellStat } from './shell-stat.ts'
-import type { FileStat } from './stat.ts'
+import type { FileStat } from '../stat.ts'
 
 /** Longest name that common file systems take, in bytes; what a longer one is, a server says better. */
 const LONGEST_NAME = 255

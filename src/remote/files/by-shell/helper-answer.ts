@@ -1,8 +1,8 @@
 /** Asking the helper shell what SFTP can be asked too: without an answer the caller goes the other way. */
-import { PresenceError } from '../../base/failure.ts'
-import { ChannelError } from '../../ssh/errors.ts'
-import type { HelperAnswer, HelperQuestion } from '../shell/helper-shell.ts'
-import type { MachineSession } from '../session.ts'
+import { PresenceError } from '../../../base/failure.ts'
+import { ChannelError } from '../../../ssh/errors.ts'
+import type { HelperAnswer, HelperQuestion } from '../../shell/helper-shell.ts'
+import type { MachineSession } from '../../session.ts'
 
 /**
  * @returns undefined when there is no helper shell to be had (a server with one session), or it broke.

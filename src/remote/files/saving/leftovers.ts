@@ -2,11 +2,11 @@
  * What a save may have left on a machine, because the link died before it could be put right: temporary
  * files, and old files that were moved aside. It is put right at the first use of the next connection.
  */
-import type { RemotePath } from '../../base/remote-path.ts'
-import type { SftpChannel } from '../../ssh/channel/sftp.ts'
-import { PresenceError } from '../../base/failure.ts'
-import type { MachineSession } from '../session.ts'
-import { isAbsent } from './errors.ts'
+import type { RemotePath } from '../../../base/remote-path.ts'
+import type { SftpChannel } from '../../../ssh/channel/sftp.ts'
+import { PresenceError } from '../../../base/failure.ts'
+import type { MachineSession } from '../../session.ts'
+import { isAbsent } from '../errors.ts'
 
 interface Leftover {
   /** Whose work it was: only a later connection may think it abandoned. */

@@ -2,7 +2,7 @@
  * Where paths were found to lead, for a while. It spares asking again what a path means; what lies there is
  * never answered from here, and who changes a file verifies that its path still leads there.
  */
-import type { RemotePath } from '../../base/remote-path.ts'
+import type { RemotePath } from '../../../base/remote-path.ts'
 
 const MOST = 4096
 

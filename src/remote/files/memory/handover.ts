@@ -3,10 +3,10 @@
  * where a path leads, then what is there, then for its content. Each part is given away once, soon, and to the
  * call that it was fetched for, so that nobody is told what was true for somebody else.
  */
-import type { RemotePath } from '../../base/remote-path.ts'
-import type { ListedEntry } from './listed-entry.ts'
-import type { Look } from './look.ts'
-import type { FileStat } from './stat.ts'
+import type { RemotePath } from '../../../base/remote-path.ts'
+import type { ListedEntry } from '../listed-entry.ts'
+import type { Look } from '../by-shell/look.ts'
+import type { FileStat } from '../stat.ts'
 
 /** A caller that goes on asks within milliseconds. */
 const SOON_MS = 1000

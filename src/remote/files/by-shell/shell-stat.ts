@@ -1,5 +1,5 @@
 /** What the machine's `stat` prints in the format of the helper's functions, as a `FileStat`. */
-import { typeOf, type FileStat } from './stat.ts'
+import { typeOf, type FileStat } from '../stat.ts'
 
 const PERMISSIONS = 0o7777
 

@@ -3,7 +3,7 @@
  * writes of one second apart. A guard that finds the token unchanged then compares the content too.
  */
 import { createHash } from 'node:crypto'
-import { isExact } from './versions.ts'
+import { isExact } from '../versions.ts'
 
 /** Enough for every file a few sessions have open; a forgotten one falls back to its token. */
 const REMEMBERED = 4096

@@ -3,11 +3,11 @@
  * section. By SFTP, which knows all cases; where a question to the helper shell can do it, that is tried
  * first (`quick-changes.ts`).
  */
-import { PresenceError } from '../../base/failure.ts'
-import { KeyedLock } from '../../base/keyed-lock.ts'
-import type { RemotePath } from '../../base/remote-path.ts'
-import type { MachineSession } from '../session.ts'
-import { canonicalPath } from './canonical.ts'
+import { PresenceError } from '../../../base/failure.ts'
+import { KeyedLock } from '../../../base/keyed-lock.ts'
+import type { RemotePath } from '../../../base/remote-path.ts'
+import type { MachineSession } from '../../session.ts'
+import { canonicalPath } from '../canonical.ts'
 import {
   alreadyThere,
   asDiffBasis,
@@ -16,15 +16,15 @@ import {
   type WriteGuard,
   type WriteOutcome,
 } from './change.ts'
-import type { ContentMemory } from './content-memory.ts'
+import type { ContentMemory } from '../memory/content-memory.ts'
 import { edited } from './edited.ts'
-import { FileError, asFileError } from './errors.ts'
+import { FileError, asFileError } from '../errors.ts'
 import type { Leftovers } from './leftovers.ts'
-import type { QuickChanges } from './quick-changes.ts'
-import { WHOLE_FILE, readAll, type Shown } from './read.ts'
+import type { QuickChanges } from '../by-shell/quick-changes.ts'
+import { WHOLE_FILE, readAll, type Shown } from '../read.ts'
 import { AlreadyThereError, publish } from './save.ts'
-import { statPath, type FileStat } from './stat.ts'
-import { withUnixLineEnds, type LiteralEdit } from './text.ts'
+import { statPath, type FileStat } from '../stat.ts'
+import { withUnixLineEnds, type LiteralEdit } from '../text.ts'
 import { VolumeError } from './volume.ts'
 
 const DANGLING = ': it is a link to something that does not exist; write to that, or remove the link'

@@ -1,9 +1,9 @@
 /** What a change of a file asks for, and what it gives back. */
-import type { RemotePath } from '../../base/remote-path.ts'
-import { decodeText, withUnixLineEnds } from './text.ts'
-import { FileError } from './errors.ts'
-import type { Caller } from './handover.ts'
-import type { Shown } from './read.ts'
+import type { RemotePath } from '../../../base/remote-path.ts'
+import { decodeText, withUnixLineEnds } from '../text.ts'
+import { FileError } from '../errors.ts'
+import type { Caller } from '../memory/handover.ts'
+import type { Shown } from '../read.ts'
 
 /** What a write requires of the file that is there. */
 export type WriteGuard =

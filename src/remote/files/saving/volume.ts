@@ -1,8 +1,8 @@
 /** Why a file system takes no change, when the server says nothing but "failure" (SFTP version 3 has no more). */
-import { parentOf, type RemotePath } from '../../base/remote-path.ts'
-import { PresenceError } from '../../base/failure.ts'
-import { SftpStatusError } from '../../ssh/errors.ts'
-import type { MachineSession } from '../session.ts'
+import { parentOf, type RemotePath } from '../../../base/remote-path.ts'
+import { PresenceError } from '../../../base/failure.ts'
+import { SftpStatusError } from '../../../ssh/errors.ts'
+import type { MachineSession } from '../../session.ts'
 
 /** The file system takes no change; the message says why. */
 export class VolumeError extends Error {}

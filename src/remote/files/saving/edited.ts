@@ -1,7 +1,14 @@
 /** A literal edit applied to a file's bytes: what the file held, and what it is to hold. */
-import { FileError } from './errors.ts'
-import type { Shown } from './read.ts'
-import { applyEdit, decodeText, lineEndOf, withLineEnds, withUnixLineEnds, type LiteralEdit } from './text.ts'
+import { FileError } from '../errors.ts'
+import type { Shown } from '../read.ts'
+import {
+  applyEdit,
+  decodeText,
+  lineEndOf,
+  withLineEnds,
+  withUnixLineEnds,
+  type LiteralEdit,
+} from '../text.ts'
 
 export interface Edited {
   /** LF-normalised, as is `after`. */

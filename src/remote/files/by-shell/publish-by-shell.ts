@@ -3,15 +3,15 @@
  * names happen there, one right after the other. Only for the common case (see `publish` in
  * `file-functions.ts`); when it is another, nothing has been changed.
  */
-import { nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
-import { quote } from '../../base/shell-word.ts'
-import { PUBLISHED } from '../shell/file-functions.ts'
-import type { MachineSession } from '../session.ts'
-import { isExact } from './versions.ts'
-import type { Leftovers } from './leftovers.ts'
+import { nameOf, parentOf, type RemotePath } from '../../../base/remote-path.ts'
+import { quote } from '../../../base/shell-word.ts'
+import { PUBLISHED } from '../../shell/file-functions.ts'
+import type { MachineSession } from '../../session.ts'
+import { isExact } from '../versions.ts'
+import type { Leftovers } from '../saving/leftovers.ts'
 import { parseShellStat } from './shell-stat.ts'
-import type { FileStat } from './stat.ts'
-import { temporaryBeside } from './temporary.ts'
+import type { FileStat } from '../stat.ts'
+import { temporaryBeside } from '../saving/temporary.ts'
 
 /** A helper answers one question after the other: a larger content would keep the others waiting. */
 export const LARGEST_BY_SHELL = 512 * 1024

@@ -3,10 +3,10 @@
  * with instructions, folders of skills, one after the other and again and again. All of it is found out at once
  * and kept for some seconds. Only the host's own looks are answered from here, never a tool or a guard.
  */
-import { PresenceError } from '../../base/failure.ts'
-import { containsPath, nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
-import { AROUND } from '../shell/file-functions.ts'
-import type { MachineSession } from '../session.ts'
+import { PresenceError } from '../../../base/failure.ts'
+import { containsPath, nameOf, parentOf, type RemotePath } from '../../../base/remote-path.ts'
+import { AROUND } from '../../shell/file-functions.ts'
+import type { MachineSession } from '../../session.ts'
 import { lookAround, type Found } from './around-folders.ts'
 import type { Contents } from './contents.ts'
 

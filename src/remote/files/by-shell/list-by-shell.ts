@@ -1,10 +1,10 @@
 /** Listing a folder in one question to the helper shell, links followed and versions told. */
-import { textOfBytes } from '../../base/name-bytes.ts'
-import { quote } from '../../base/shell-word.ts'
-import { childOf, type RemotePath } from '../../base/remote-path.ts'
-import type { MachineSession } from '../session.ts'
+import { textOfBytes } from '../../../base/name-bytes.ts'
+import { quote } from '../../../base/shell-word.ts'
+import { childOf, type RemotePath } from '../../../base/remote-path.ts'
+import type { MachineSession } from '../../session.ts'
 import { answerOf } from './helper-answer.ts'
-import type { ListedEntry } from './listed-entry.ts'
+import type { ListedEntry } from '../listed-entry.ts'
 import { parseShellStat } from './shell-stat.ts'
 
 /** The letters of `find` for types, as the bits of a mode (inode(7)). */

@@ -4,13 +4,13 @@
  * nothing may be published before every answer is there.
  */
 import { randomBytes } from 'node:crypto'
-import { PresenceError } from '../../base/failure.ts'
-import { childOf, nameOf, parentOf, type RemotePath } from '../../base/remote-path.ts'
-import type { FileAttributes, SftpChannel, SftpHandle } from '../../ssh/channel/sftp.ts'
-import { SftpStatusError } from '../../ssh/errors.ts'
-import type { MachineSession } from '../session.ts'
-import { takeLane, type Lane } from './transfer/lane.ts'
-import { outgoing } from './transfer/outgoing.ts'
+import { PresenceError } from '../../../base/failure.ts'
+import { childOf, nameOf, parentOf, type RemotePath } from '../../../base/remote-path.ts'
+import type { FileAttributes, SftpChannel, SftpHandle } from '../../../ssh/channel/sftp.ts'
+import { SftpStatusError } from '../../../ssh/errors.ts'
+import type { MachineSession } from '../../session.ts'
+import { takeLane, type Lane } from '../transfer/lane.ts'
+import { outgoing } from '../transfer/outgoing.ts'
 
 /** Longest name on common file systems, in bytes. */
 const LONGEST_NAME = 255
