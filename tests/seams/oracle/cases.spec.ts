@@ -29,17 +29,17 @@ interface Examined {
 const SUBJECTS: Readonly<Record<string, Examined>> = {
   'OpenSSH with sftp-server, an account without privileges': {
     questions: QUESTIONS,
-    every: 1,
+    every: 2,
     start: () => openSshAsAccount([EXTERNAL], true),
   },
   'OpenSSH with internal-sftp, root, taken for far away': {
     questions: QUESTIONS,
-    every: 2,
+    every: 3,
     start: async () => ({ ...(await openSshAsRoot()), far: true }),
   },
   'OpenSSH, an account with SFTP only': {
     questions: ESSENTIAL,
-    every: 1,
+    every: 2,
     start: () => openSshAsAccount(SFTP_ONLY, false),
   },
   dropbear: { questions: ESSENTIAL, every: 3, start: dropbear },
