@@ -4,6 +4,7 @@
  * and kept for some seconds. Only the host's own looks are answered from here, never a tool or a guard.
  */
 import { PresenceError } from '../../../base/failure.ts'
+import { callerLeaves, race } from '../../../base/race.ts'
 import { containsPath, nameOf, parentOf, type RemotePath } from '../../../base/remote-path.ts'
 import { AROUND } from '../../shell/file-functions.ts'
 import type { MachineSession } from '../../session.ts'
@@ -116,8 +117,8 @@ export class Surroundings {
       })
       this.#running = { changes, done }
     }
-    await this.#running?.done
-    signal?.throwIfAborted()
+    const { done } = this.#running ?? { done: Promise.resolve() }
+    await race(() => done, callerLeaves(signal, 'looking around'))
   }
 
   async #ask(session: MachineSession, folders: readonly RemotePath[], changes: number): Promise<void> {
