@@ -9,7 +9,13 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import {
+  chromium,
+  type Browser,
+  type BrowserContextOptions,
+  type ConsoleMessage,
+  type Page,
+} from 'playwright-core'
 import { buildClient } from '../../scripts/build-client.ts'
 import { nodeHandler } from '../../src/panel/node-carrier.ts'
 import { createPanel } from '../../src/panel/panel.ts'
@@ -18,8 +24,12 @@ import { listen } from '../panel/server.ts'
 
 export interface Rig extends AsyncDisposable {
   readonly browser: Browser
+  /** For one after the other: a page of its own is dear. */
+  readonly page: Page
   readonly script: string
 }
+
+const VIEWPORT = { width: 900, height: 900 }
 
 /** Once a file: the browser and the built script. */
 export async function startRig(): Promise<Rig> {
@@ -32,7 +42,8 @@ export async function startRig(): Promise<Rig> {
     executablePath: await browserProgram(),
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   })
-  return { browser, script, [Symbol.asyncDispose]: () => browser.close() }
+  const page = await (await browser.newContext({ viewport: VIEWPORT })).newPage()
+  return { browser, page, script, [Symbol.asyncDispose]: () => browser.close() }
 }
 
 export interface HostPage extends AsyncDisposable {
@@ -90,15 +101,21 @@ export async function openHostPage(
       response.end(files[path] ?? '')
     }
   })
-  const browsing = await rig.browser.newContext({ viewport: { width: 900, height: 900 }, ...context })
-  const page = await browsing.newPage()
+  // Each host has an address and thus a storage of its own; what belongs to a browser is not shared.
+  const browsing =
+    ownTime || Object.keys(context).length > 0
+      ? await rig.browser.newContext({ viewport: VIEWPORT, ...context })
+      : undefined
+  const page = browsing === undefined ? rig.page : await browsing.newPage()
   page.setDefaultTimeout(10_000)
-  page.on('pageerror', (error) => errors.push(error.message))
-  page.on('console', (message) => {
+  const onError = (error: Error): unknown => errors.push(error.message)
+  const onConsole = (message: ConsoleMessage): void => {
     // What the browser itself says of refused requests is no error of the page.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       errors.push(message.text())
-  })
+  }
+  page.on('pageerror', onError)
+  page.on('console', onConsole)
   if (ownTime) await page.clock.install()
   await page.goto(server.origin)
   return {
@@ -113,7 +130,9 @@ export async function openHostPage(
     },
     asked: (what) => asked.filter((one) => one === what).length,
     [Symbol.asyncDispose]: async () => {
-      await browsing.close()
+      page.off('pageerror', onError)
+      page.off('console', onConsole)
+      await (browsing?.close() ?? page.goto('about:blank'))
       await server.close()
     },
   }
