@@ -54,9 +54,10 @@ export const PUBLISHED = 0
  * Prints the line of `stat` of what is published. Any other status than 0: nothing is, and nothing is left.
  *
  * list: tell what is in a folder. $d the folder, by its canonical path. Prints records that end with NUL: \`E\` and
- * fields for an entry that is no link; \`B\` and the name of a link to nothing; \`L\` and the name of any other link,
- * for each of which there is later one with \`S\`, a line of \`stat\` and the name, and one that is its canonical path,
- * these in the order of the links.
+ * fields for an entry that is no link; \`B\` and the name of a link to nothing; \`U\` and the name of one that cannot
+ * be followed (one that leads below itself must not be: GNU's \`readlink -f\` would go on for ever); \`L\` and the name
+ * of any other link, for each of which there is later one with \`S\`, a line of \`stat\` and the name, and one that is
+ * its canonical path, these in the order of the links.
  *
  * around: tell what lies by the names of AROUND in the folders that are its arguments. $c non-empty: with contents.
  * Prints, each ended by NUL: for every folder its canonical path, or nothing where it cannot be entered, then for
@@ -127,6 +128,7 @@ list() {
   cd -P -- "$d" && [ "$PWD" = "$d" ] || return 3
   find . -mindepth 1 -maxdepth 1 \\( ! -type l -printf 'E%y %s %m %D %i %T@ %C@ %f\\000' \\) \\
     -o \\( -xtype l -printf 'B%f\\000' \\) \\
+    -o \\( ! \\( -xtype f -o -xtype d -o -xtype p -o -xtype s -o -xtype c -o -xtype b \\) -printf 'U%f\\000' \\) \\
     -o \\( -printf 'L%f\\000' -exec stat -L --printf='S${STAT_FORMAT} %n\\000' -- {} + \\
       -exec readlink -z -f -- {} + \\)
 }

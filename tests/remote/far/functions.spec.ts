@@ -13,7 +13,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, it } from 'vitest'
+import { parseRemotePath } from '../../../src/base/remote-path.ts'
 import { quote, quoteAll } from '../../../src/base/shell-word.ts'
+import { parseListing } from '../../../src/remote/files/by-shell/list-by-shell.ts'
 import { FILE_FUNCTIONS } from '../../../src/remote/shell/file-functions.ts'
 
 const SHELLS: readonly (readonly [string, ...string[]])[] = [
@@ -42,7 +44,7 @@ beforeEach(() => {
 /** What a question prints, then its status; `input` is what it finds on descriptor 3. */
 function ask([program, ...words]: readonly [string, ...string[]], question: string, input = ''): string {
   const script = `${FILE_FUNCTIONS}\nexec 3<&0 </dev/null 2>/dev/null\n${question}\nprintf '<%s>' "$?"`
-  return execFileSync(program, [...words, '-c', script], { input, encoding: 'latin1' })
+  return execFileSync('timeout', ['20', program, ...words, '-c', script], { input, encoding: 'latin1' })
 }
 
 const path = (name: string): string => `p=${quote(join(folder, name))} d=${quote(folder)} n=${quote(name)}`
@@ -93,3 +95,18 @@ it.each(NAMED)('$name puts a content in place, and only where everything is as i
   expect(publish('f', token(), '177', '750')).toMatch(/^\d+ 81e8 .*<0>$/s)
   expect(readdirSync(folder)).not.toContain('.temporary')
 })
+
+it.each(NAMED)(
+  '$name follows no link that leads below itself, and leaves it to the long way',
+  ({ shell }) => {
+    symlinkSync('endless/x', join(folder, 'endless'))
+    symlinkSync('self', join(folder, 'self'))
+    const [listing = '', status] = ask(shell, `d=${quote(folder)}; list`).split(/<(?=\d>$)/)
+    expect(status).toBe('1>')
+    expect(parseListing(parseRemotePath(folder), Buffer.from(listing, 'latin1'))).toBeUndefined()
+    for (const name of ['endless', 'self']) {
+      expect(listing.split('\0')).toContain(`U${name}`)
+      expect(ask(shell, `${path(name)} b=0; look`)).toBe('<3>')
+    }
+  },
+)
