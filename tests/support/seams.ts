@@ -1,5 +1,5 @@
 /** The file system seam in a bare Cordis context: the host's own classes, a real machine, no host. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Context, Service } from '@deepseek-ai/cordis'
 import type { FileSystem } from '@deepseek-ai/dsh-fs'
@@ -68,6 +68,8 @@ export async function startProvider(
   const folder = realpathSync(mkdtempSync('/var/tmp/presence-seams-'))
   const local = join(folder, 'local')
   const home = join(folder, 'dsh')
+  // For those tests that act as another account for a while.
+  chmodSync(folder, 0o755)
   mkdirSync(local)
   mkdirSync(join(home, 'presence'), { recursive: true })
   const entries = Object.entries(machines).map(([name, server]) => [name, entryOf(server)])

@@ -3,7 +3,7 @@ import type { FileSystem } from '@deepseek-ai/dsh-fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startProvider, type Provider } from '../../support/seams.ts'
 import { ESSENTIAL, KINDS, QUESTIONS, type Question } from './cases.ts'
-import { compared, onDisk, outcomeOf, Versions } from './compare.ts'
+import { compared, outcomeOf, Versions } from './compare.ts'
 import {
   LESS,
   dropbear,
@@ -89,7 +89,7 @@ describe.each(Object.entries(SUBJECTS))('%s', (name, { questions, every, start }
       const versions = subject.exact ? [new Versions(), new Versions()] : [undefined, undefined]
       const wanted = await outcomeOf(here, versions[0], (world) => ask(world, kind.path), changes)
       const got = await outcomeOf(there, versions[1], (world) => ask(world, kind.path), changes)
-      const [local, remote] = [onDisk(here), onDisk(there)]
+      const [local, remote] = twins.onDisks()
       asked += 1
       if (compared(wanted, got) === 'different') wrong.push({ title, wanted, got })
       else if (remote.join('\n') !== local.join('\n')) wrong.push({ title, local, remote })

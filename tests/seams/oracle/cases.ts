@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FsTarget, FsVersion } from '@deepseek-ai/dsh-fs'
-import { hashOf } from './compare.ts'
+import { hashOf } from './on-disk.ts'
 import { DIFF_LIMIT, type World } from './worlds.ts'
 
 export interface Kind {

@@ -1,7 +1,4 @@
-/** What a call gave and what lies on the disk, in words that are the same for both worlds. */
-import { createHash } from 'node:crypto'
-import { lstatSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
+/** What a call gave, in words that are the same for both worlds. */
 import { FsError } from '@deepseek-ai/dsh-fs'
 import type { World } from './worlds.ts'
 
@@ -117,30 +114,4 @@ function neutral(world: World, versions: Versions | undefined, value: unknown): 
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function hashOf(bytes: Uint8Array | string): string {
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 16)
-}
-
-/** Every name below the folder with its type, mode, owner, links and content. */
-export function onDisk({ disk }: Pick<World, 'disk'>): string[] {
-  const found: string[] = []
-  const walk = (path: string, name: string): void => {
-    const entry = lstatSync(path)
-    const mode = (entry.mode & 0o7777).toString(8)
-    const owner = `${entry.uid}:${entry.gid}`
-    if (entry.isSymbolicLink()) {
-      found.push(`${name} -> ${readlinkSync(path).replaceAll(disk, '<folder>')}`)
-    } else if (entry.isDirectory()) {
-      found.push(`${name}/ ${mode} ${owner}`)
-      for (const child of readdirSync(path).toSorted()) walk(join(path, child), `${name}/${child}`)
-    } else if (entry.isFile()) {
-      found.push(
-        `${name} ${mode} ${owner} ${entry.nlink} links ${entry.size} bytes ${hashOf(readFileSync(path))}`,
-      )
-    } else found.push(`${name} ${mode} ${owner} other`)
-  }
-  walk(disk, '')
-  return found
 }

@@ -1,5 +1,5 @@
 /** The servers that are compared with the local provider. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { STATUS } from '../../../scripts/machine/embedded/sftp/status.ts'
 import { TYPE } from '../../../scripts/machine/embedded/sftp/wire.ts'
@@ -43,9 +43,11 @@ export async function openSshAsAccount(sshdConfig: readonly string[], exact: boo
   const { folder, of, remove } = await makeAccounts({ plain: '/bin/bash' })
   const { name, uid, gid } = of.plain
   const server = await startOpenSsh({ folder: join(folder, 'machine'), user: name, sshdConfig })
+  const account = { uid, gid }
+  giveKey(server, account)
   return {
     server,
-    account: { uid, gid },
+    account,
     exact,
     far: false,
     stop: async () => {
@@ -55,9 +57,15 @@ export async function openSshAsAccount(sshdConfig: readonly string[], exact: boo
   }
 }
 
+/** Who logs in is this process with the rights of the account. */
+function giveKey({ identityFile }: Login, { uid, gid }: Account): void {
+  chownSync(identityFile, uid, gid)
+}
+
 /** dropbear, whose SFTP is OpenSSH's program. */
 export async function dropbear(): Promise<Subject> {
   const { account, login, stop } = await startDropbear()
+  giveKey(login, account)
   return { server: login, account, exact: true, far: false, stop }
 }
 

@@ -23,7 +23,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { FsTarget, FsVersion, FsWriteIntent } from '@deepseek-ai/dsh-fs'
-import { compared, hashOf, onDisk, outcomeOf, Versions } from './compare.ts'
+import { compared, outcomeOf, Versions } from './compare.ts'
+import { Clock } from './clock.ts'
+import { hashOf } from './on-disk.ts'
 import type { Twins, World } from './worlds.ts'
 
 export interface WalkReport {
@@ -114,6 +116,8 @@ type Seen = Map<string, { readonly here: Look; readonly there: Look }>
 interface Look {
   readonly version: FsVersion
   readonly content: string | undefined
+  /** What SFTP version 3 can tell of a file that has not changed for a while. */
+  readonly plain: string
 }
 
 interface Step {
@@ -138,6 +142,7 @@ export async function walk(twins: Twins, exact: boolean, seed: number, steps: nu
   const seen: Seen = new Map()
   const told: string[] = []
   const kinds: Record<string, number> = {}
+  const clock = new Clock(twins.probe)
   let [failures, kinder] = [0, 0]
   const fail = (what: string): never => {
     throw new Difference(`seed ${seed}, ${what}\n${told.slice(-SHOWN_STEPS).join('\n')}`)
@@ -148,18 +153,21 @@ export async function walk(twins: Twins, exact: boolean, seed: number, steps: nu
     if (!exact && step.guarded === true && (await isTouched(seen, twins, step.replaces ?? ''))) continue
     told.push(`${count}: ${step.kind} ${step.told}`)
     if (step.change !== undefined) {
-      tick(here.disk)
+      await clock.tick()
       const { change } = step
       twins.both((disk) => attempt(() => change(disk)))
+      clock.mark()
     } else if (step.ask !== undefined) {
       const { ask } = step
       // A file that loses a name is changed by that, in the eyes of who knows it by another.
       const clocked = step.replaces !== undefined && hasOtherNames(join(here.disk, step.replaces))
-      if (clocked) tick(here.disk)
+      if (clocked) await clock.tick()
       const known = versions.map((tokens) => tokens?.size ?? 0)
       const wanted = await outcomeOf(here, versions[0], ask, step.replaces !== undefined)
-      if (clocked) tick(here.disk)
+      clock.mark()
+      if (clocked) await clock.tick()
       const got = await outcomeOf(there, versions[1], ask, step.replaces !== undefined)
+      clock.mark()
       if ('failed' in wanted) failures += 1
       const verdict = compared(wanted, got)
       if (verdict === 'kinder') {
@@ -177,8 +185,8 @@ export async function walk(twins: Twins, exact: boolean, seed: number, steps: nu
   return { steps, kinds, failures, kinder }
 }
 
-function compareDisks({ here, there }: Twins, count: number, fail: (what: string) => never): void {
-  const [wanted, got] = [onDisk(here), onDisk(there)]
+function compareDisks(twins: Twins, count: number, fail: (what: string) => never): void {
+  const [wanted, got] = twins.onDisks()
   const missing = wanted.filter((line) => !got.includes(line))
   const more = got.filter((line) => !wanted.includes(line))
   if (missing.length + more.length > 0) {
@@ -195,7 +203,12 @@ async function look(world: World, path: string): Promise<Look | undefined> {
       const found = await world.fs.stat(target)
       if (found === undefined) return undefined
       const read = found.type === 'file' ? await world.fs.readBytes(target, undefined, 1_000_000) : undefined
-      return { version: found.version, content: read && hashOf(read) }
+      const { size, mtimeMs } = statSync(join(world.disk, path))
+      return {
+        version: found.version,
+        content: read && hashOf(read),
+        plain: `${size} ${Math.floor(mtimeMs / 1000)}`,
+      }
     })
   } catch (_nothingToRemember) {
     return undefined
@@ -208,13 +221,15 @@ async function observe(seen: Seen, twins: Twins, path: string): Promise<void> {
   else seen.set(path, { here, there })
 }
 
-/** Another file of the same content, or the same one touched: where SFTP is all there is, that is no change. */
+/**
+ * Another file of the same content, or the same one touched: where SFTP is all there is, that is no change. Nor is
+ * another old file of the same size and second.
+ */
 async function isTouched(seen: Seen, { here }: Twins, path: string): Promise<boolean> {
   const known = seen.get(path)?.here
   const now = await look(here, path)
-  return (
-    known !== undefined && now !== undefined && known.version !== now.version && known.content === now.content
-  )
+  if (known === undefined || now === undefined || known.version === now.version) return false
+  return known.content === now.content || known.plain === now.plain
 }
 
 const targetOf = ({ fs, folder }: World, path: string): Promise<FsTarget> => fs.resolve(path, { cwd: folder })
@@ -390,15 +405,4 @@ function attempt(change: () => void): void {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error
   }
-}
-
-/** Wait until the file system's clock has moved on: it stamps in steps of some milliseconds. */
-function tick(disk: string): void {
-  const probe = join(disk, '../../clock')
-  const stamp = (): bigint => {
-    writeFileSync(probe, '')
-    return statSync(probe, { bigint: true }).ctimeNs
-  }
-  const began = stamp()
-  while (stamp() === began);
 }

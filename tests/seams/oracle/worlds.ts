@@ -3,7 +3,17 @@
  * Presence on a twin of that folder over SSH. Both act as the same account, so that what is refused to one
  * is refused to the other.
  */
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Context } from '@deepseek-ai/cordis'
 import type { FileSystem } from '@deepseek-ai/dsh-fs'
@@ -11,6 +21,7 @@ import LocalFileSystem from '@deepseek-ai/dsh-fs-local'
 import { onBehalfOf } from '../../../src/core/current-session.ts'
 import type { Provider } from '../../support/seams.ts'
 import type { Subject } from './machines.ts'
+import { onDisk } from './on-disk.ts'
 
 /** Texts of so many bytes are not given back for a comparison; small, so that the tests get there. */
 export const DIFF_LIMIT = 64 * 1024
@@ -29,15 +40,19 @@ export interface World {
   readonly disk: string
   /** Spellings that mean the folder, then those that mean the one above. */
   readonly spellings: readonly string[]
-  /** Run something with the rights that the world has; `changes`: as a tool that only changes a file. */
+  /** Run something as a tool call of its own; `changes`: of a tool that only changes a file. */
   as<T>(act: () => Promise<T>, changes?: boolean): Promise<T>
 }
 
 export interface Twins {
   readonly here: World
   readonly there: World
-  /** Change both disks alike, as the account of both worlds. */
+  /** A file of the account beside both folders, on the same file system. */
+  readonly probe: string
+  /** Change both disks alike. */
   both(change: (disk: string) => void): void
+  /** What lies on both disks, here and there. */
+  onDisks(): readonly [string[], string[]]
   /** Empty both folders. */
   clear(): void
   remove(): void
@@ -53,31 +68,10 @@ export async function startLocal(cwd: string): Promise<FileSystem> {
   })
 }
 
-/** Act with the rights of an account; undefined: with our own. */
-export async function asAccount<T>(account: Account | undefined, act: () => Promise<T>): Promise<T> {
-  if (account === undefined) return act()
-  const back = become(account)
-  try {
-    return await act()
-  } finally {
-    back()
-  }
-}
-
-function asAccountNow(account: Account | undefined, act: () => void): void {
-  if (account === undefined) {
-    act()
-    return
-  }
-  const back = become(account)
-  try {
-    act()
-  } finally {
-    back()
-  }
-}
-
-/** The groups first: they cannot be changed afterwards. @returns the way back. */
+/**
+ * Take on the rights of an account; changing them is dear, since every thread of the process has to follow.
+ * The groups first: they cannot be changed afterwards. @returns the way back.
+ */
 function become({ uid, gid }: Account): () => void {
   const groups = process.getgroups?.() ?? []
   process.setgroups?.([gid])
@@ -90,9 +84,30 @@ function become({ uid, gid }: Account): () => void {
   }
 }
 
+/** Do something as root in between. */
+function asRoot<T>(account: Account | undefined, act: () => T): T {
+  if (account === undefined) return act()
+  process.seteuid?.(0)
+  try {
+    return act()
+  } finally {
+    process.seteuid?.(account.uid)
+  }
+}
+
+/** Do something as the account, or as root where the account may not: it must be fit to be begun again. */
+function asRootIfDenied<T>(account: Account | undefined, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error
+    return asRoot(account, act)
+  }
+}
+
 /**
  * Two folders with names of one length, so that sizes of links agree; in memory, where that can be, so that
- * forcing to the disk costs nothing.
+ * forcing to the disk costs nothing. From here on, until `remove`, this process has the rights of the account.
  */
 export function makeTwins(
   local: FileSystem,
@@ -104,15 +119,15 @@ export function makeTwins(
   chmodSync(base, 0o755)
   const [home, away] = [join(base, 'here/w'), join(base, 'away/w')]
   for (const disk of [home, away]) mkdirSync(dirname(disk))
-  const make = (): void => {
-    for (const disk of [home, away]) {
-      mkdirSync(disk)
-      if (account !== undefined) chownSync(disk, account.uid, account.gid)
-    }
+  const probe = join(base, 'probe')
+  writeFileSync(probe, '')
+  for (const disk of [home, away]) mkdirSync(disk)
+  if (account !== undefined) {
+    for (const path of [probe, home, away]) chownSync(path, account.uid, account.gid)
   }
-  make()
   const mounted = provider.mountOf(machine, away)
   if (far) provider.takeForFar(machine)
+  const back = account === undefined ? undefined : become(account)
   return {
     here: {
       name: 'local',
@@ -120,7 +135,7 @@ export function makeTwins(
       folder: home,
       disk: home,
       spellings: [home, dirname(home)],
-      as: (act) => asAccount(account, act),
+      as: (act) => act(),
     },
     there: {
       name: machine,
@@ -132,15 +147,21 @@ export function makeTwins(
         provider.mountOf(machine, path),
         path,
       ]),
-      // Each is a tool call of its own, as far as what is fetched for one goes.
+      // As far as what is fetched for one call goes.
       as: (act, changes = false) =>
         far ? onBehalfOf({ cwd: mounted, phase: 'tool', named: [], changes }, act) : act(),
     },
-    both: (change) => asAccountNow(account, () => [home, away].forEach((disk) => change(disk))),
-    clear: () => {
-      for (const disk of [home, away]) rmSync(disk, { recursive: true, force: true })
-      make()
+    probe,
+    both: (change) => [home, away].forEach((disk) => change(disk)),
+    onDisks: () => asRootIfDenied(account, () => [onDisk(home), onDisk(away)] as const),
+    clear: () => asRootIfDenied(account, () => [home, away].forEach(empty)),
+    remove: () => {
+      back?.()
+      rmSync(base, { recursive: true, force: true })
     },
-    remove: () => rmSync(base, { recursive: true, force: true }),
   }
+}
+
+function empty(folder: string): void {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
 }

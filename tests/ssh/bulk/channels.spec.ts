@@ -9,6 +9,9 @@ import { settingsFor, startRig, type Rig } from '../../support/rig.ts'
 
 const MIB = 1024 * 1024
 
+/** Under load TCP's own small first window makes this slow. */
+const SLOW_MS = 120_000
+
 describe('the window of a channel', () => {
   let rig: Rig
   beforeAll(async () => {
@@ -18,9 +21,9 @@ describe('the window of a channel', () => {
 
   const windowOf = (channel: object): number => (channel as { incoming: { window: number } }).incoming.window
 
-  it('is wide, and stays so however much comes', async () => {
+  it('is wide, and stays so however much comes', { timeout: SLOW_MS }, async () => {
     const { exec } = await rig.machine.session()
-    const channel = await exec('head -c 33554432 /dev/zero')
+    const channel = await exec(`head -c ${16 * MIB} /dev/zero`)
     const refill = widened(channel.stdout)
     expect(windowOf(channel.stdout)).toBe(12 * MIB)
     let [bytes, least] = [0, Infinity]
@@ -30,7 +33,7 @@ describe('the window of a channel', () => {
       least = Math.min(least, windowOf(channel.stdout))
     })
     await channel.closed
-    expect(bytes).toBe(32 * MIB)
+    expect(bytes).toBe(16 * MIB)
     expect(least).toBeGreaterThan(11 * MIB)
   })
 
