@@ -222,7 +222,7 @@ async function speak(
     channel.close()
     throw error instanceof LinkLostError ? error : await explain(error)
   }
-  return new SftpChannel(conversation.sftp, owner, offer, way)
+  return new SftpChannel(conversation, owner, offer, way)
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import { createRequire } from 'node:module'
 import type { SFTPWrapper } from 'ssh2'
+import { BulkRequests } from './bulk-requests.ts'
 import type { ExecChannel } from './exec.ts'
 import { FromServer, toServer } from './name-bytes.ts'
 
@@ -52,7 +53,7 @@ const LONGEST_KNOWN = 255 * 1024
 /** draft-ietf-secsh-filexfer-02, section 3: packets of 34000 bytes are borne by all. */
 const LONGEST_FOR_ALL = 32 * 1024
 
-const USED = ['push', '_init', 'end', 'realpath', 'open', 'read', 'write', 'readdir'] as const
+const USED = ['push', '_init', 'end', 'realpath', 'open', 'readdir'] as const
 
 /** @throws when ssh2 is another one than the one this was written for. */
 export function protocolClassOf(loaded: unknown): ProtocolClass {
@@ -69,6 +70,8 @@ const load = createRequire(import.meta.url)
 /** The conversation on one channel, until the channel closes. */
 export interface Conversation {
   readonly sftp: SFTPWrapper
+  /** Reads and writes go past the library. */
+  readonly bulk: BulkRequests
   /** The server's bytes; the first ones must be its answer to the question for its version. */
   receive(bytes: Buffer): void
   /** There is nothing more to come: every request without an answer fails. */
@@ -95,10 +98,12 @@ export function converse(channel: ExecChannel, ident: string): Conversation {
   const finish = (): void => {
     if (finished) return
     finished = true
+    bulk.fail(new Error('No response from server'))
     sftp.push(null)
     sftp.emit('close')
   }
   const requests = new Burst((data) => void channel.stdin.write(data))
+  const bulk = new BulkRequests((data) => requests.send(data))
   const standIn: StandIn = {
     _protocol: {
       _remoteIdentRaw: ident,
@@ -120,10 +125,11 @@ export function converse(channel: ExecChannel, ident: string): Conversation {
   sftp.on('error', (_seenByTheRequests: unknown) => undefined)
   return {
     sftp,
+    bulk,
     receive: (bytes) => {
       if (finished) return
       try {
-        for (const piece of names.push(bytes)) sftp.push(piece)
+        for (const others of bulk.receive(bytes)) for (const piece of names.push(others)) sftp.push(piece)
       } catch (error) {
         // A packet that lies about its own length: nothing after it can be understood.
         sftp.emit('error', error)

@@ -10,9 +10,10 @@ import type { FileEntryWithStats, InputAttributes, SFTPWrapper, Stats } from 'ss
 import { callerLeaves, race } from '../../base/race.ts'
 import { messageOf } from '../../base/failure.ts'
 import { LinkLostError, SftpStatusError, type SftpStatus } from '../errors.ts'
+import type { BulkRequests } from './bulk-requests.ts'
 import type { Owner } from './exec.ts'
 import { forLibrary, fromLibrary } from './name-bytes.ts'
-import type { Extensions, Offer } from './sftp-protocol.ts'
+import type { Conversation, Extensions, Offer } from './sftp-protocol.ts'
 
 /** Status codes of draft-ietf-secsh-filexfer-02, section 7. */
 const STATUS: Readonly<Record<number, SftpStatus>> = {
@@ -82,6 +83,7 @@ export class SftpChannel {
   readonly longest: Offer['longest']
   readonly way: SftpWay
   readonly #sftp: SFTPWrapper
+  readonly #bulk: BulkRequests
   readonly #owner: Owner
   #frozen = false
   /** Settles when it is known whether only this channel is frozen. */
@@ -90,8 +92,9 @@ export class SftpChannel {
   #pending = 0
   #lastAnswer = 0
 
-  constructor(sftp: SFTPWrapper, owner: Owner, { extensions, longest }: Offer, way: SftpWay) {
+  constructor({ sftp, bulk }: Conversation, owner: Owner, { extensions, longest }: Offer, way: SftpWay) {
     this.#sftp = sftp
+    this.#bulk = bulk
     this.#owner = owner
     this.extensions = extensions
     this.longest = longest
@@ -169,32 +172,22 @@ export class SftpChannel {
 
   /**
    * As `read`, into memory of the caller's, which may be written to until there is an answer, even if nobody
-   * waits for it any more. More than `longest.read` bytes are asked for in steps.
+   * waits for it any more. No more than `longest.read` bytes come at once.
    * @returns how many bytes came.
    */
   async readInto(into: Buffer, handle: SftpHandle, position: number, signal?: AbortSignal): Promise<number> {
     if (into.length === 0) return 0
-    return this.#request<number>(
-      'read',
-      'reads',
-      signal,
-      (done) =>
-        this.#sftp.read(handle, into, 0, into.length, position, (error, bytes) =>
-          done(error, Math.max(0, bytes)),
-        ),
-      'bulk',
-    )
+    const start = (done: Callback<number>): void => this.#bulk.read(handle, position, into, done)
+    return this.#request<number>('read', 'reads', signal, start, 'bulk')
   }
 
-  /** More than `longest.write` bytes are sent in steps. */
-  write(handle: SftpHandle, position: number, data: Buffer, signal?: AbortSignal): Promise<void> {
-    return this.#request<void>(
-      'write',
-      'changes',
-      signal,
-      (done) => this.#sftp.write(handle, data, 0, data.length, position, (error) => done(error, undefined)),
-      'bulk',
-    )
+  /** `data` must not change until it is written. More than `longest.write` bytes are sent one after the other. */
+  async write(handle: SftpHandle, position: number, data: Buffer, signal?: AbortSignal): Promise<void> {
+    for (let from = 0; from < data.length; from += this.longest.write) {
+      const piece = data.subarray(from, from + this.longest.write)
+      const start = (done: Callback<number>): void => this.#bulk.write(handle, position + from, piece, done)
+      await this.#request<number>('write', 'changes', signal, start, 'bulk')
+    }
   }
 
   fstat(handle: SftpHandle, signal?: AbortSignal): Promise<FileAttributes> {

@@ -1,6 +1,6 @@
 /** What is asked for together, shown by servers that leave the first of it without an answer. */
 import { createHash, randomBytes } from 'node:crypto'
-import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { STATUS } from '../../../scripts/machine/embedded/sftp/status.ts'
@@ -143,5 +143,16 @@ describe('a large file', () => {
     for (const size of [0, 10, MIB, 2 * MIB - 1, 2 * MIB + 1, 3 * MIB, 9 * MIB]) {
       expect(hash(await readAll(session, file(at('f')), size, 16 * MIB)), `${size}`).toBe(hash(content))
     }
+  })
+
+  it('that grows with every request for it has an end', async () => {
+    writeFileSync(at('f'), 'x'.repeat(1000))
+    judge((name) => {
+      if (name === 'read') appendFileSync(at('f'), 'more')
+      return 'answer'
+    })
+    const found = (await readAll(session, file(at('f')), 1000, MIB)).toString()
+    expect(found).toMatch(/^x{1000}(more)+$/)
+    expect(asked.filter((name) => name === 'read').length).toBeLessThan(5)
   })
 })

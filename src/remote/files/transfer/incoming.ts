@@ -3,9 +3,10 @@
  * than the line and the reader take: a reader who takes their time holds a bounded part of it, and nobody up.
  */
 import type { SftpHandle } from '../../../ssh/channel/sftp.ts'
+import { SftpStatusError } from '../../../ssh/errors.ts'
 import type { Lane } from './lane.ts'
 
-/** To find the end of a file where it is expected; a file that has grown gives as much more. */
+/** To find the end of a file where it is expected. */
 const LOOK_BYTES = 8 * 1024
 
 /** Which part of a file. */
@@ -17,7 +18,10 @@ export interface Span {
 }
 
 interface Asked {
+  readonly from: number
   readonly bytes: number
+  /** Asked for behind the expected end. */
+  readonly look: boolean
   readonly answer: Promise<Buffer>
 }
 
@@ -37,29 +41,40 @@ export async function* incoming(
   const ahead: Asked[] = []
   let held = 0
   let at = from
-  let looked = false
+  let end = to
+  let toBeLookedFor = beyond
   const ask = (bytes: number): void => {
-    const place = at < to ? into?.subarray(at - from, at - from + bytes) : undefined
-    const answer = fetch(lane, handle, at, place ?? Buffer.allocUnsafe(bytes), leave)
+    const place = into !== undefined && at - from + bytes <= into.length
+    const buffer = place ? into.subarray(at - from, at - from + bytes) : Buffer.allocUnsafe(bytes)
+    const look = at >= end
+    const answer = fetch(lane, handle, at, buffer, look, leave)
     answer.catch((_thrownWhenItsTurnComes: unknown) => undefined)
-    ahead.push({ bytes, answer })
+    ahead.push({ from: at, bytes, look, answer })
     held += bytes
     at += bytes
   }
   try {
     for (;;) {
-      while (at < to && (ahead.length === 0 || held < lane.room())) ask(Math.min(lane.piece(), to - at))
-      if (beyond && at >= to && (!looked || ahead.length === 0)) {
+      while (at < end && (ahead.length === 0 || held < lane.room())) ask(Math.min(lane.piece(), end - at))
+      if (at >= end && toBeLookedFor) {
         // The end is looked for in the same flight as the last piece before it.
-        ask(at === from || looked ? lane.piece() : LOOK_BYTES)
-        looked = true
+        toBeLookedFor = false
+        ask(at === from ? lane.piece() : LOOK_BYTES)
       }
       const next = ahead.shift()
       if (next === undefined) return
       const piece = await next.answer
       held -= next.bytes
       if (piece.length > 0) yield piece
-      if (piece.length < next.bytes) return
+      if (!next.look && piece.length < next.bytes) return
+      if (next.look && piece.length > 0) {
+        at = next.from + piece.length
+        const size = await sizeNow(lane, handle, leave)
+        if (size === at) return
+        // One that grows all the time has an end as well: where it is now. A size below what was read says nothing.
+        if (size > at) end = size
+        else toBeLookedFor = true
+      }
     }
   } finally {
     over.abort()
@@ -71,6 +86,7 @@ async function fetch(
   handle: SftpHandle,
   position: number,
   into: Buffer,
+  look: boolean,
   signal: AbortSignal,
 ): Promise<Buffer> {
   // Behind the expected end there is nothing that would fill the line.
@@ -80,11 +96,21 @@ async function fetch(
     // A server may answer less than was asked; only nothing at all is the end of the file.
     while (got < into.length) {
       const more = await lane.sftp.readInto(into.subarray(got), handle, position + got, signal)
-      if (more === 0) break
       got += more
+      if (more === 0 || look) break
     }
   } finally {
     passage?.over(got)
   }
   return into.subarray(0, got)
+}
+
+/** What the file's size is now; 0 where the server does not tell. */
+async function sizeNow(lane: Lane, handle: SftpHandle, signal: AbortSignal): Promise<number> {
+  try {
+    return (await lane.sftp.fstat(handle, signal)).size
+  } catch (error) {
+    if (error instanceof SftpStatusError) return 0
+    throw error
+  }
 }
