@@ -6,12 +6,12 @@ import { BedUnavailable } from '../bed/bed.ts'
 import type { Bench, Findings } from './bench.ts'
 import { assertSsh } from './clients.ts'
 import { FAR_MOVES } from './files/bulk.ts'
-import { contest, rate, type Heat, type Taken } from './files/contest.ts'
+import { contest, rate, type Frame, type Heat, type Taken } from './files/contest.ts'
 import { gather, type Contestants } from './files/contestants.ts'
 import { askDuringMoves } from './files/during.ts'
 import { BULK_MTU, FAR, FAR_GOALS, FAR_MS, GOALS, tellFigures } from './files/goals.ts'
 import { Ground } from './files/ground.ts'
-import { allHeats, farMoves, fewHeats, longList, nearMoves, slowProbing } from './files/heats.ts'
+import { allHeats, farMoves, fewHeats, longList, nearMoves, probing, slowProbing } from './files/heats.ts'
 import { delayed, LOOPBACK, loopback, type Place } from './places.ts'
 
 interface Measuring {
@@ -20,37 +20,41 @@ interface Measuring {
   readonly ground: Ground
   readonly findings: Findings
   /** @param what - for the person who waits. */
-  take(what: string, heats: readonly Heat[], rounds: number): Promise<void>
+  take(what: string, heats: readonly Heat[], frame: Frame): Promise<void>
 }
 
-type Use = (measuring: Measuring) => Promise<void>
+/** How often the parts of the bench are measured, and how long each may take. */
+interface Schedule {
+  readonly small: number
+  /** For what takes longer. */
+  readonly few: number
+  /** Of the large files: nothing is warmed up for them, and each takes seconds. */
+  readonly large: number
+  frame(rounds: number, atMostSeconds: number): Frame
+}
+
+type Use = (measuring: Measuring, schedule: Schedule) => Promise<void>
+
+const ROUNDS = 5
 
 export const files: Bench = {
   name: 'files',
   about: `read, write, edit, list and move files, on ${LOOPBACK} and at 10, ${FAR_MS} and 100 ms`,
   goals: GOALS,
-  rounds: 5,
+  rounds: ROUNDS,
   run: async (findings, { rounds }) => {
     assertSsh()
-    const few = Math.ceil(rounds / 2)
     const ground = await Ground.make()
-    const at = (start: () => Promise<Place>, use: Use): Promise<void> => visit(start, ground, findings, use)
+    const schedule = scheduleOf(rounds)
+    const at = (start: () => Promise<Place>, use: Use): Promise<void> =>
+      visit(start, ground, findings, (measuring) => use(measuring, schedule))
     const line = (rttMs: number, mtu?: number) => () => delayed(rttMs, mtu)
-    const shortly: Use = ({ who, take }) => take('small files', fewHeats(who), few)
     try {
-      await at(loopback, async ({ who, take }) => {
-        await take('small files', allHeats(who), rounds)
-        await take('a long list', longList(who), few)
-        await take('large files', nearMoves(who), few)
-      })
+      await at(loopback, near)
       await ground.forgetLarge()
       await at(line(10), shortly)
-      await at(line(FAR_MS), async ({ who, take }) => {
-        await take('small files', allHeats(who), rounds)
-        await take('a long list', longList(who), few)
-        await take('six slow steps', slowProbing(who), 1)
-      })
-      await at(line(FAR_MS, BULK_MTU), (measuring) => bulk(measuring, few))
+      await at(line(FAR_MS), far)
+      await at(line(FAR_MS, BULK_MTU), large)
       await at(line(100), shortly)
     } catch (failure) {
       if (!(failure instanceof BedUnavailable)) throw failure
@@ -63,11 +67,49 @@ export const files: Bench = {
   },
 }
 
+/** More rounds get more time. */
+function scheduleOf(rounds: number): Schedule {
+  const share = rounds / ROUNDS
+  return {
+    small: rounds,
+    few: Math.ceil(rounds / 2),
+    large: Math.ceil(2 * share),
+    frame: (times, seconds) => ({ rounds: times, atMostSeconds: seconds * share }),
+  }
+}
+
+const near: Use = async ({ who, take }, { small, few, large: times, frame }) => {
+  await take('small files', allHeats(who), frame(small, 40))
+  await take('looking around', probing(who, few), frame(few, 10))
+  await take('a long list', longList(who), frame(few, 10))
+  await take('large files', nearMoves(who, times), frame(times, 20))
+}
+
+const far: Use = async ({ who, take }, { small, few, frame }) => {
+  await take('small files', allHeats(who), frame(small, 100))
+  await take('looking around', probing(who, few), frame(few, 10))
+  await take('a long list', longList(who), frame(few, 25))
+  await take('six slow steps', slowProbing(who), frame(1, 20))
+}
+
+const shortly: Use = async ({ who, take }, { few, frame }) => {
+  await take('small files', fewHeats(who), frame(few, 30))
+  await take('looking around', probing(who, few), frame(few, 10))
+}
+
+const large: Use = async (measuring, { large: times, frame }) => {
+  const { place, who, ground, findings, take } = measuring
+  await tellLine(measuring)
+  await take('large files', farMoves(who, times), frame(times, 60))
+  findings.progress('  small questions during large files …')
+  await askDuringMoves(place, findings, ground, who.ours)
+}
+
 async function visit(
   start: () => Promise<Place>,
   ground: Ground,
   findings: Findings,
-  use: Use,
+  use: (measuring: Measuring) => Promise<void>,
 ): Promise<void> {
   const place = await start()
   try {
@@ -76,9 +118,9 @@ async function visit(
     findings.row({ ...line, ms: await place.roundTrip() })
     const who = await gather(place, ground, findings)
     const taken: Taken[] = []
-    const take: Measuring['take'] = async (what, heats, rounds) => {
+    const take: Measuring['take'] = async (what, heats, frame) => {
       findings.progress(`  ${what} …`)
-      taken.push(...(await contest(place, findings, ground, heats, rounds)))
+      taken.push(...(await contest(place, findings, ground, heats, frame)))
     }
     try {
       await use({ place, who, ground, findings, take })
@@ -91,13 +133,14 @@ async function visit(
   }
 }
 
-async function bulk({ place, who, ground, findings, take }: Measuring, rounds: number): Promise<void> {
+/** What no transfer at this place can exceed. */
+async function tellLine({ place, findings }: Measuring): Promise<void> {
   for (const { direction, task } of FAR_MOVES) {
-    const ms = await place.poured(direction, task.mib * 2 ** 20)
+    const bytes = task.mib * 2 ** 20
+    // The process between the ends of the line has to warm up.
+    await place.poured(direction, bytes)
+    const ms = await place.poured(direction, bytes)
     const row = { place: place.label, what: task.what, who: 'TCP alone', ms, roundTrips: null }
     findings.row({ ...row, note: rate(task.mib, ms) })
   }
-  await take('large files', farMoves(who), rounds)
-  findings.progress('  small questions during large files …')
-  await askDuringMoves(place, findings, ground, who.ours)
 }

@@ -2,7 +2,7 @@
 import { startBed } from '../bed/bed.ts'
 import type { FarServer } from '../bed/far-server.ts'
 import { poured, startPour } from '../bed/raw-rate.ts'
-import { roundTrips, startEcho } from '../bed/round-trip.ts'
+import { roundTrips, roundTripsFromOutside, startEcho } from '../bed/round-trip.ts'
 import { freePort } from '../project/port.ts'
 import { median } from './rounds.ts'
 import { startServer, type BenchServer } from './server.ts'
@@ -15,7 +15,7 @@ export interface Place {
   readonly within: readonly string[]
   /** Median of a few TCP round trips now, in milliseconds. */
   roundTrip(): Promise<number>
-  /** Each of so many, one after another. */
+  /** Each of so many, one after another, asked from a process that does nothing else. */
   roundTrips(times: number): Promise<number[]>
   /** Milliseconds in which so many bytes come or go over the line by TCP alone. */
   poured(direction: 'from' | 'to', bytes: number): Promise<number>
@@ -69,7 +69,7 @@ async function place(
       server,
       within,
       roundTrip: async () => median(await roundTrips(echo, 5)),
-      roundTrips: (times) => roundTrips(echo, times),
+      roundTrips: (times) => roundTripsFromOutside(echo, times),
       poured: async (direction, bytes) => poured(await (pouring ??= startPouring()), direction, bytes),
       filesOnly: async () => {
         const other = await startServer(host, await freePort(), { within, filesOnly: true })

@@ -14,15 +14,19 @@ const SETTLING_MS = 150
 /**
  * Every subject once in each round, so that what disturbs the computer disturbs all alike; the first round
  * warms up and does not count.
+ * @param atMostMs - no further round begins after that; one always counts.
  * @returns the median of each in milliseconds.
  */
 export async function inTurn<Name extends string>(
   subjects: readonly Subject<Name>[],
   rounds: number,
   settlingMs = SETTLING_MS,
+  atMostMs = Number.POSITIVE_INFINITY,
 ): Promise<Record<Name, number>> {
   const taken = new Map<Name, number[]>(subjects.map(({ name }) => [name, []]))
+  const began = performance.now()
   for (let round = 0; round <= rounds; round += 1) {
+    if (round > 1 && performance.now() - began > atMostMs) break
     for (const { name, measure, rounds: wanted } of subjects) {
       if (!takesPart(wanted, round)) continue
       await new Promise((resume) => setTimeout(resume, settlingMs))

@@ -98,6 +98,13 @@ describe('the raw rate of a line', () => {
   })
 })
 
+describe('the round trips of a line', () => {
+  it('can be asked from a process that does nothing else', async () => {
+    const taken = await place.roundTrips(7)
+    expect(taken.map((ms) => ms > 0)).toEqual(Array.from({ length: 7 }, () => true))
+  })
+})
+
 describe('the looking around before six steps', () => {
   it('asks as often as the host was seen to ask, and reads the instructions once', async () => {
     const provider = await startProvider({ demo: place.server })

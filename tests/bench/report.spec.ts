@@ -100,6 +100,13 @@ describe('rounds', () => {
     expect(order.join('')).toBe('ababcacab')
   })
 
+  it('are fewer when the time is over, but one counts', async () => {
+    const taken: number[] = []
+    const measure = (): Promise<number> => Promise.resolve(taken.push(taken.length))
+    expect(await inTurn([{ name: 'a', measure }], 9, 0, 0)).toEqual({ a: 2 })
+    expect(taken).toHaveLength(2)
+  })
+
   it('have a value that most of them do not exceed', () => {
     const hundred = Array.from({ length: 100 }, (_, at) => 100 - at)
     expect(percentile(hundred, 0.95)).toBe(95)

@@ -26,13 +26,19 @@ const ROUND_TRIP = 'one TCP round trip'
 /** Between two small pieces of work: a server has little to end. */
 const SETTLING_MS = 40
 
+export interface Frame {
+  readonly rounds: number
+  /** So long at most, if one round has been counted by then; a slow computer measures less often. */
+  readonly atMostSeconds: number
+}
+
 /** Tells a row for each client of each task. */
 export async function contest(
   place: Place,
   findings: Findings,
   ground: Ground,
   heats: readonly Heat[],
-  rounds: number,
+  { rounds, atMostSeconds }: Frame,
 ): Promise<Taken[]> {
   const pairs = heats.flatMap(({ task, entries }) =>
     entries.map((entry) => ({ task, ...entry, name: `${task.what} / ${entry.client.who}` })),
@@ -42,11 +48,17 @@ export async function contest(
     measure: () => task.measure(client, ground),
     ...(wanted === undefined ? {} : { rounds: wanted }),
   }))
-  const medians = await inTurn(
-    [{ name: ROUND_TRIP, measure: () => place.roundTrip() }, ...subjects],
-    rounds,
-    SETTLING_MS,
-  )
+  let begun = 0
+  const line: Subject<string> = {
+    name: ROUND_TRIP,
+    measure: () => {
+      begun += 1
+      return place.roundTrip()
+    },
+  }
+  const medians = await inTurn([line, ...subjects], rounds, SETTLING_MS, atMostSeconds * 1000)
+  const counted = begun - 1
+  const fewer = counted < rounds ? `${counted} of ${rounds} rounds, for want of time` : undefined
   const median = (name: string): number => medians[name] ?? Number.NaN
   const roundTrip = median(ROUND_TRIP)
   for (const { task } of heats) {
@@ -54,7 +66,7 @@ export async function contest(
     const [ours] = mine
     for (const { client, name } of mine) {
       const ms = median(name)
-      const notes = [...(task.mib === undefined ? [] : [rate(task.mib, ms)]), client.note]
+      const notes = [...(task.mib === undefined ? [] : [rate(task.mib, ms)]), client.note, fewer]
       const note = notes.filter((one) => one !== undefined).join('; ')
       findings.row({
         place: place.label,

@@ -17,7 +17,7 @@ export const FAR_MS = 50
 export const FAR = `${FAR_MS} ms`
 
 /** Of the line for bulk, in bytes a packet: with small ones the process between its ends is what limits it. */
-export const BULK_MTU = 9000
+export const BULK_MTU = 16_000
 const BULK_LINE = `${FAR}, ${BULK_MTU} bytes a packet`
 
 /** At most so many round trips: on a machine with commands, and on one with SFTP alone. */
