@@ -22,7 +22,8 @@ import { listByShell } from './by-shell/list-by-shell.ts'
 import type { ListedEntry } from './listed-entry.ts'
 import { Leftovers } from './saving/leftovers.ts'
 import { lookByShell, type Look } from './by-shell/look.ts'
-import { FETCHED_WITH_LOOK, QuickChanges } from './by-shell/quick-changes.ts'
+import { LookSize } from './by-shell/look-size.ts'
+import { QuickChanges } from './by-shell/quick-changes.ts'
 import { exactPath, mayBeShown } from './raw-names.ts'
 import { WHOLE_FILE, readAll, readChunks, readRange, requireRegular, type Shown } from './read.ts'
 import { statOf, statPath, type FileStat } from './stat.ts'
@@ -48,6 +49,7 @@ const BELIEVED_MS = 10 * 60 * 1000
 export class RemoteFiles {
   readonly #machine: Machine
   readonly #memory = new ContentMemory()
+  readonly #lookSize = new LookSize()
   readonly #leftovers = new Leftovers()
   readonly #contents = new Contents()
   readonly #handover = new Handover()
@@ -65,7 +67,7 @@ export class RemoteFiles {
       machine: machine.name,
       memory: this.#memory,
       leftovers: this.#leftovers,
-      quick: new QuickChanges(this.#contents, this.#handover, this.#leftovers),
+      quick: new QuickChanges(this.#contents, this.#handover, this.#leftovers, this.#lookSize),
       session: (signal) => this.#session({ signal }),
       isFar: (session) => this.#isFar(session),
       changed: (path) => {
@@ -160,17 +162,17 @@ export class RemoteFiles {
     const text = new TextStream(file.shown)
     const held = this.#handed(session, file, options)
     if (held !== undefined) {
-      yield text.decode(held)
+      yield* text.decode(held)
     } else {
       const stat = await this.#regular(session, file, options)
       const memory = this.#memory.watch(file.path, stat.version)
       for await (const chunk of readChunks(session, file, stat.size, options.signal)) {
         memory?.piece(chunk)
-        yield text.decode(chunk)
+        yield* text.decode(chunk)
       }
       memory?.done()
     }
-    yield text.decode(undefined)
+    yield text.end()
   }
 
   async readBytes(file: Shown, maxBytes: number, options: CallOptions = {}): Promise<Buffer> {
@@ -332,7 +334,7 @@ export class RemoteFiles {
     caller: Caller,
     signal: AbortSignal | undefined,
   ): Promise<Look | undefined> {
-    const looking = lookByShell(session, path, FETCHED_WITH_LOOK, signal)
+    const looking = lookByShell(session, path, this.#lookSize, signal)
     // Behind it on the way: the host looks around when the tool is done.
     this.#surroundings.freshen(session)
     const look = await looking

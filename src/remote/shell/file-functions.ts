@@ -85,7 +85,9 @@ look() {
   else printf '%s\\000' "$q/$n"; return 1
   fi
   printf '%s\\000' "$q"
-  stat -L -c '${STAT_FORMAT}' -- "./$n" || return 3
+  s=$(stat -L -c '${STAT_FORMAT}' -- "./$n") || return 3
+  printf '%s\\n' "$s"
+  if [ "\${s%% *}" -gt "$b" ] && [ -f "$n" ]; then return 4; fi
   if [ "$b" -gt 0 ] && [ -f "$n" ]; then head -c "$((b+1))" -- "./$n" || return 5
   elif [ "$b" -gt 0 ] && [ -d "$n" ]; then
     d=$q

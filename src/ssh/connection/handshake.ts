@@ -18,6 +18,7 @@ import { knownKeyTypes } from '../trust/verdict.ts'
 import type { Carrier } from './carrier.ts'
 import { Link } from './link.ts'
 import { readIdent, type IdentReader } from './ident.ts'
+import { useKeyObjects } from './key-objects.ts'
 import type { StageClock } from './stage-clock.ts'
 
 /** Keepalive as the product promises it: a dead line is noticed after 45 s at the latest. */
@@ -79,7 +80,10 @@ export async function handshake(attempt: Handshake): Promise<Link> {
     if (!isOneOffers(error)) broken(error)
   })
   client.on('close', () => broken(new Error('the server closed the connection')))
-  client.on('handshake', () => clock.enter('auth'))
+  client.on('handshake', () => {
+    useKeyObjects(client)
+    clock.enter('auth')
+  })
   client.on('banner', (text: string) => {
     banner += text
   })

@@ -1,10 +1,13 @@
 /** What is done to the channels and the socket below them, on a real sshd. */
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import ssh2 from 'ssh2'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { widened } from '../../../src/ssh/channel/wide-window.ts'
 import { dial } from '../../../src/ssh/connection/dial.ts'
 import { sendInBursts } from '../../../src/ssh/connection/in-bursts.ts'
+import { useKeyObjects } from '../../../src/ssh/connection/key-objects.ts'
 import { settingsFor, startRig, type Rig } from '../../support/rig.ts'
 
 const MIB = 1024 * 1024
@@ -71,5 +74,41 @@ describe('a socket that sends in bursts', () => {
     expect(carrier.stream.writableLength).toBeGreaterThan(0)
     carrier.close()
     await rig.stop()
+  })
+})
+
+describe('the keys of a connection', () => {
+  it('are key objects after each exchange, where they are for AES-GCM', async () => {
+    const rig = await startRig({ sshdConfig: ['RekeyLimit 256K'] })
+    const client = new ssh2.Client()
+    const changed: number[] = []
+    client.on('handshake', () => changed.push(useKeyObjects(client)))
+    client.connect({
+      host: rig.server.host,
+      port: rig.server.port,
+      username: rig.server.user,
+      privateKey: readFileSync(rig.server.identityFile),
+    })
+    await once(client, 'ready')
+    const bytes = await new Promise<number>((resolve, reject) =>
+      client.exec(`head -c ${MIB} /dev/zero`, (error, channel) => {
+        if (error) return reject(error)
+        let count = 0
+        channel.on('data', (chunk: Buffer) => (count += chunk.length))
+        channel.on('close', () => resolve(count))
+      }),
+    )
+    expect(bytes).toBe(MIB)
+    expect(changed.length).toBeGreaterThan(1)
+    expect(new Set(changed)).toEqual(new Set([2]))
+    client.end()
+    await rig.stop()
+  })
+
+  it('are left alone where they are not found', () => {
+    expect(useKeyObjects({})).toBe(0)
+    const other = { _protocol: { _cipher: { _encSSLName: 'aes-128-ctr', _encKey: Buffer.alloc(16) } } }
+    expect(useKeyObjects(other)).toBe(0)
+    expect(Buffer.isBuffer(other._protocol._cipher._encKey)).toBe(true)
   })
 })

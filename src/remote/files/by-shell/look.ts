@@ -9,6 +9,7 @@ import { LOOKED } from '../../shell/file-functions.ts'
 import type { MachineSession } from '../../session.ts'
 import { answerOf } from './helper-answer.ts'
 import { parseListing } from './list-by-shell.ts'
+import type { LookSize } from './look-size.ts'
 import type { ListedEntry } from '../listed-entry.ts'
 import { parseShellStat } from './shell-stat.ts'
 import type { FileStat } from '../stat.ts'
@@ -28,21 +29,24 @@ export interface Look {
 }
 
 /**
- * @param contentBytes - the most that is wanted of a content; 0 for none of it.
+ * @param size - how much of a content is wanted; it learns from the answer.
  * @returns undefined when the helper cannot tell.
  * @throws CancelledError.
  */
 export async function lookByShell(
   session: MachineSession,
   path: RemotePath,
-  contentBytes: number,
+  size: LookSize,
   signal?: AbortSignal,
 ): Promise<Look | undefined> {
+  const contentBytes = size.bytes
   const name = nameOf(path)
   if (name === '' || Buffer.byteLength(name) > LONGEST_NAME) return undefined
   const words = `p=${quote(path)} d=${quote(parentOf(path))} n=${quote(name)} b=${contentBytes}`
+  const asked = performance.now()
   const answer = await answerOf(session, `${words}; look`, { signal })
   if (answer === undefined) return undefined
+  size.note(answer.output.length, performance.now() - asked, session.roundTripMs)
   const { status, output } = answer
   const end = output.indexOf(0)
   if (end < 0) return undefined

@@ -12,13 +12,11 @@ import { FileError } from '../errors.ts'
 import type { Handover } from '../memory/handover.ts'
 import type { Leftovers } from '../saving/leftovers.ts'
 import { lookByShell } from './look.ts'
+import type { LookSize } from './look-size.ts'
 import { publishByShell } from './publish-by-shell.ts'
 import type { Shown } from '../read.ts'
 import type { FileStat } from '../stat.ts'
 import { withUnixLineEnds, type LiteralEdit } from '../text.ts'
-
-/** Contents up to this many bytes are fetched together with the look at a file. */
-export const FETCHED_WITH_LOOK = 128 * 1024
 
 interface Present {
   readonly stat: FileStat | undefined
@@ -29,8 +27,10 @@ export class QuickChanges {
   readonly #contents: Contents
   readonly #handover: Handover
   readonly #leftovers: Leftovers
+  readonly #lookSize: LookSize
 
-  constructor(contents: Contents, handover: Handover, leftovers: Leftovers) {
+  constructor(contents: Contents, handover: Handover, leftovers: Leftovers, lookSize: LookSize) {
+    this.#lookSize = lookSize
     this.#contents = contents
     this.#handover = handover
     this.#leftovers = leftovers
@@ -95,7 +95,7 @@ export class QuickChanges {
     const held = caller === undefined ? undefined : this.#handover.take(file.path, caller)
     const fits = held !== undefined && (version === undefined || held.stat?.version === version)
     if (fits) return held
-    const look = await lookByShell(session, file.path, FETCHED_WITH_LOOK, signal)
+    const look = await lookByShell(session, file.path, this.#lookSize, signal)
     if (look === undefined || look.canonical !== file.path) return undefined
     return version === undefined || look.stat?.version === version ? look : undefined
   }
