@@ -1,6 +1,6 @@
 /**
  * Connecting when a session opens in a remote workspace, so that its first tool call does not pay for
- * it. A failure is silent here: the first use tells it, with everything that is known by then.
+ * it, nor its first command for the account's start-up files. A failure is silent here: the first use tells it, with everything that is known by then.
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
@@ -14,7 +14,12 @@ export function warmUp(ctx: Context, presence: Presence): void {
     presence
       .machine(place.machine)
       .session()
-      .catch((_toldAtFirstUse: unknown) => undefined)
+      .then(
+        (session) => {
+          if (session.shell !== undefined) session.shells.prepare()
+        },
+        (_toldAtFirstUse: unknown) => undefined,
+      )
   }
   for (const agent of ctx.agents.list()) connect(agent)
   ctx.on('agent/created', ({ agent }) => connect(agent))

@@ -7,7 +7,8 @@ import { messageOf } from '../base/failure.ts'
 import { SharedAttempt } from '../base/shared-attempt.ts'
 import type { SftpChannel } from '../ssh/channel/sftp.ts'
 import type { Lease } from '../ssh/connection/bulk-lane.ts'
-import type { Exec, Link } from '../ssh/connection/link.ts'
+import type { ExecChannel } from '../ssh/channel/exec.ts'
+import type { Exec, ExecOptions, Link } from '../ssh/connection/link.ts'
 import type { MachineConnection } from '../ssh/connection/machine-connection.ts'
 import { ChannelError } from '../ssh/errors.ts'
 import {
@@ -20,8 +21,11 @@ import {
 } from './capabilities.ts'
 import { hasNoLogin } from './refused-login.ts'
 import { compareRoots } from './roots.ts'
+import { ReadyShells } from './process/ready-shells.ts'
 import { FILE_FUNCTIONS } from './shell/file-functions.ts'
+import { startScript } from './shell/command-line.ts'
 import { HelperShell } from './shell/helper-shell.ts'
+import { READY } from './shell/scripts.ts'
 
 export class MachineSession {
   readonly link: Link
@@ -30,6 +34,8 @@ export class MachineSession {
   readonly exec: Exec
   /** A command or a terminal of ours begins or has ended: it may change anything. */
   readonly commands = new Emitter<'begins' | 'ended'>()
+  /** For commands: each takes one. */
+  readonly shells: ReadyShells
   readonly #usable: ShellAnswer
   readonly #openingHelper: SharedAttempt<HelperShell>
   #helper: HelperShell | undefined
@@ -71,6 +77,7 @@ export class MachineSession {
     const { commands, roots } = capabilities
     // A path must not mean one file to a tool that reads and another one to a command.
     this.#usable = roots.kind === 'different' ? { kind: 'none', reason: apart(roots) } : commands
+    this.shells = new ReadyShells((options) => this.#openReady(options), !link.takesTurns)
     this.#openingHelper = new SharedAttempt(`starting a helper shell on ${link.machine}`, async (signal) => {
       const { loginShell } = this.requireShell()
       const functions = this.hasFileFunctions ? FILE_FUNCTIONS : ''
@@ -159,6 +166,13 @@ export class MachineSession {
     const { sftp } = this.capabilities
     if (sftp.kind === 'sftp' && sftp.way.kind === 'service') return this.link.bulkSftp(bytes, signal)
     return { sftp: await this.sftp(signal), shared: true, release: () => undefined }
+  }
+
+  async #openReady(options: ExecOptions): Promise<ExecChannel> {
+    const start = startScript(READY, [], this.requireShell().loginShell)
+    const channel = await this.exec(start.commandLine, { ...options, harmless: true })
+    if (start.preamble !== '') channel.stdin.write(start.preamble)
+    return channel
   }
 
   async helper(signal?: AbortSignal): Promise<HelperShell> {

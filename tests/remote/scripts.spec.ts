@@ -22,7 +22,9 @@ import {
   LAUNCH,
   NOTIFY,
   PROBE,
+  READY,
   helperScript,
+  readyLine,
 } from '../../src/remote/shell/scripts.ts'
 import { parseProbe } from '../../src/remote/capabilities.ts'
 
@@ -161,6 +163,27 @@ describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
       expect(started.output()).toBe(`MARKok ${started.child.pid}\n${folder}\nit's me\n`)
       expect(started.errors()).toBe('MARK\nerr\n')
       started.child.stdin?.end()
+    })
+
+    it('waits for its command, and passes hard words and what follows them on', async () => {
+      const words = [
+        'direct',
+        '1',
+        'HARD=one\ntwo',
+        'sh',
+        '-c',
+        'printf "<%s>" "$HARD" "$@"; cat',
+        'sh',
+        ...HARD_WORDS,
+      ]
+      const waiting = start(shell, READY, [])
+      waiting.child.stdin?.end(`${readyLine(['MARK', folder, '5', ...words])}the\nrest`)
+      expect(await waiting.exit).toEqual({ code: 0, signal: null })
+      const printed = ['one\ntwo', ...HARD_WORDS].map((word) => `<${word}>`).join('')
+      expect(waiting.output()).toBe(`MARKok ${waiting.child.pid}\n${printed}the\nrest`)
+      const nobody = start(shell, READY, [])
+      nobody.child.stdin?.end()
+      expect(await nobody.exit).toEqual({ code: 0, signal: null })
     })
 
     it('says which of folder and program is missing', async () => {

@@ -6,14 +6,16 @@
  */
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { CancelledError } from '../../base/failure.ts'
+import { bytesOfText } from '../../base/name-bytes.ts'
 import { callerLeaves, diesWith, pause, race } from '../../base/race.ts'
 import type { RemotePath } from '../../base/remote-path.ts'
 import type { ExecChannel, ExitFacts } from '../../ssh/channel/exec.ts'
 import type { Machine } from '../machine.ts'
 import type { MachineSession } from '../session.ts'
+import type { TakenShell } from './ready-shells.ts'
 import { startScript } from '../shell/command-line.ts'
 import { MarkedStream, randomMark } from '../shell/marked.ts'
-import { AWAIT_GROUP, END_GROUP, LAUNCH } from '../shell/scripts.ts'
+import { AWAIT_GROUP, END_GROUP, readyLine } from '../shell/scripts.ts'
 import { variablesOf } from './environment.ts'
 import { startFailure } from './errors.ts'
 
@@ -51,6 +53,8 @@ export class RemoteProcess {
   #channel: ExecChannel | undefined
   #session: MachineSession | undefined
   #pid: number | undefined
+  /** Settles when the launch script of the present shell has said something. */
+  #begun: Promise<void> = Promise.resolve()
   /** Settles when the launch script has said whether it started the command, or never will. */
   readonly #headed = Promise.withResolvers<void>()
   /** When output came last. */
@@ -112,10 +116,11 @@ export class RemoteProcess {
     const session = await this.#machine.session(stop)
     this.#session = session
     const request = await prepare(session, this.#request)
-    const channel = await this.#start(session, request, stop)
-    this.#channel = channel
-    // Ended while the channel was being opened: nothing may be left behind.
-    if (stop.aborted) this.#stop(channel)
+    let shell = await this.#start(session, request, stop)
+    if (shell.waited && (await this.#hasRunNothing(shell.channel))) {
+      shell = await this.#start(session, request, stop, true)
+    }
+    const { channel } = shell
     const exit = await channel.exit
     session.commands.emit('ended')
     this.#exited = true
@@ -140,44 +145,63 @@ export class RemoteProcess {
     }
   }
 
+  /**
+   * Whether a shell that waited ended before it said that it begins: its machine had ended it, and nothing was run.
+   * What a command reads as it comes cannot be read again.
+   */
+  async #hasRunNothing(channel: ExecChannel): Promise<boolean> {
+    if (this.#request.input === 'pipe') return false
+    const ended = channel.exit.then(() => channel.closed).then(() => true)
+    ended.catch((_saidByTheExit: unknown) => undefined)
+    return (await Promise.race([this.#begun.then(() => false), ended])) && !this.#stopping.signal.aborted
+  }
+
   /** Rejects when the launch script said that it could not start the command. */
   #failToStart: Promise<void> = Promise.resolve()
 
-  async #start(session: MachineSession, request: ProcessRequest, signal: AbortSignal): Promise<ExecChannel> {
-    const shell = session.requireShell()
+  async #start(
+    session: MachineSession,
+    request: ProcessRequest,
+    signal: AbortSignal,
+    fresh = false,
+  ): Promise<TakenShell> {
+    session.requireShell()
     const variables = variablesOf(request.env, session)
     const mark = randomMark()
-    const start = startScript(
-      LAUNCH,
-      [
-        mark,
-        request.folder,
-        String(Math.max(1, Math.ceil(request.graceMs / 100))),
-        request.input === 'none' ? 'watched' : 'direct',
-        String(variables.length),
-        ...variables,
-        ...request.argv,
-      ],
-      shell.loginShell,
-    )
+    const line = readyLine([
+      mark,
+      request.folder,
+      String(Math.max(1, Math.ceil(request.graceMs / 100))),
+      request.input === 'none' ? 'watched' : 'direct',
+      String(variables.length),
+      ...variables,
+      ...request.argv,
+    ])
+    const shell = await session.shells.take(signal, fresh)
+    const { channel } = shell
+    this.#channel = channel
     session.commands.emit('begins')
-    const channel = await session.exec(start.commandLine, { signal })
     void channel.closed.then(() => session.commands.emit('ended'))
     this.#connect(channel, request, mark)
-    if (start.preamble !== '') channel.stdin.write(start.preamble)
+    channel.stdin.write(bytesOfText(line))
     if (request.input === 'pipe') this.stdin?.pipe(channel.stdin)
     else if (request.input !== 'none') channel.stdin.end(request.input.data)
-    return channel
+    // Ended while the channel was being opened: nothing may be left behind.
+    if (signal.aborted) this.#stop(channel)
+    return shell
   }
 
   /** Pass the command's own bytes on, and learn its pid or why it did not start. */
   #connect(channel: ExecChannel, request: ProcessRequest, mark: string): void {
     const machine = this.#machine.name
     let header: string | undefined
+    const begun = Promise.withResolvers<void>()
+    this.#begun = begun.promise
     const out = new MarkedStream(
       mark,
       (line) => {
         header = line
+        begun.resolve()
         this.#headed.resolve()
         const pid = /^ok (\d+)$/.exec(line)?.[1]
         if (pid !== undefined) this.#pid = Number(pid)

@@ -148,6 +148,24 @@ exec "$@" </dev/null 3<&-
 `
 
 /**
+ * A shell that waits for one command: it reads a line of quoted words (`readyLine`), and does with them what LAUNCH
+ * does with its arguments. What comes behind the line is the command's, or its lifeline's.
+ */
+export const READY = `
+_l='
+'
+IFS= read -r _a || exit 0
+eval "set -- $_a"
+unset _a _l
+${LAUNCH}
+`
+
+/** What a shell that waits is told: arguments of LAUNCH, on one line. */
+export function readyLine(words: readonly string[]): string {
+  return `${words.map((word) => quote(word).replaceAll('\n', `'"$_l"'`)).join(' ')}\n`
+}
+
+/**
  * End the process group of a command whose lifeline is gone, and wait for it.
  * $1 leader's pid, $2 grace in tenths of a second.
  */

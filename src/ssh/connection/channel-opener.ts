@@ -32,15 +32,16 @@ export class ChannelOpener {
 
   /**
    * A command, by the account's login shell.
+   * @param changes - starting it may change something.
    * @throws ChannelRefused; ChannelError `no-exec`; LinkLostError.
    */
-  command(command: string, terminal: TerminalSize | undefined): Promise<ExecChannel> {
+  command(command: string, terminal: TerminalSize | undefined, changes: boolean): Promise<ExecChannel> {
     const options =
       terminal === undefined ? {} : { pty: { term: terminal.type, rows: terminal.rows, cols: terminal.cols } }
     const doing = 'opening a command channel'
-    return this.#ask(doing, (done) => this.#client.exec(command, options, done), true).catch(
+    return this.#ask(doing, (done) => this.#client.exec(command, options, done), changes).catch(
       (error: unknown) => {
-        throw this.#asCommandError(error)
+        throw this.#asCommandError(error, changes)
       },
     )
   }
@@ -124,7 +125,7 @@ export class ChannelOpener {
     )
   }
 
-  #asCommandError(error: unknown): unknown {
+  #asCommandError(error: unknown, changes: boolean): unknown {
     if (error instanceof ChannelRefused || error instanceof LinkLostError) return error
     const text = messageOf(error)
     if (error instanceof ChannelClosed) {
@@ -142,7 +143,7 @@ export class ChannelOpener {
     return new LinkLostError(`a command could not be started: ${text}`, {
       machine: this.#owner.machine,
       // ssh2 says this alone before it has asked for anything.
-      outcomeUnknown: !/^not connected/i.test(text),
+      outcomeUnknown: changes && !/^not connected/i.test(text),
       cause: error,
     })
   }

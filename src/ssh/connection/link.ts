@@ -44,6 +44,10 @@ export interface ExecOptions {
   readonly yields?: () => void
   /** It mostly waits: being open is no use of the connection, which may be closed as idle under it. */
   readonly idles?: boolean
+  /** Aborted when one that idled begins to work: from then on it is a use of the connection. */
+  readonly wakes?: AbortSignal
+  /** Nothing is changed by starting it: a lost answer then leaves no doubt. */
+  readonly harmless?: boolean
   /**
    * It can be done without: refused where there is no room at once, never a reason for one more connection, and
    * the first to be asked to yield.
@@ -129,6 +133,11 @@ export class Link {
     return !this.#death.signal.aborted
   }
 
+  /** Its server bears one short command at a time, and nothing that waits beside it. */
+  get takesTurns(): boolean {
+    return this.#serial
+  }
+
   /** Command channels that are open now. */
   get commandsRunning(): number {
     return this.#slots === this.#lasting ? this.#slots.open : this.#slots.open + this.#lasting.open
@@ -206,15 +215,15 @@ export class Link {
    * @throws ChannelError `no-exec` or `refused`; LinkLostError; QueueLeft.
    */
   async exec(command: string, options: ExecOptions = {}): Promise<ExecChannel> {
-    const { signal, idles = false } = options
+    const { signal, idles = false, wakes, harmless = false } = options
     if (!idles) this.touch()
     const leave = callerLeaves(signal, `a command on ${this.machine}`)
     const giveUp = signal === undefined ? this.dead : AbortSignal.any([this.dead, signal])
     // Once it was asked for, it may be running, whatever is heard of it.
     let asked = false
     const ask = (): Promise<ExecChannel> => {
-      asked = true
-      return this.#opener.command(command, options.terminal).catch((error: unknown) => {
+      asked = !harmless
+      return this.#opener.command(command, options.terminal, !harmless).catch((error: unknown) => {
         if (error instanceof ChannelRefused) asked = false
         throw error
       })
@@ -235,9 +244,18 @@ export class Link {
       )
       throw error
     })
-    if (idles) this.#idling += 1
+    const wake = (): void => {
+      if (!idling) return
+      idling = false
+      this.#idling -= 1
+      this.touch()
+    }
+    let idling = idles
+    if (idling) this.#idling += 1
+    wakes?.addEventListener('abort', wake)
     void channel.closed.then(() => {
-      if (idles) this.#idling -= 1
+      wakes?.removeEventListener('abort', wake)
+      if (idling) this.#idling -= 1
       else this.touch()
       release()
     })

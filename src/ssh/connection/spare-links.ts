@@ -39,12 +39,14 @@ export class SpareLinks {
 
   /** As `Link.exec`, on the first link that has room. */
   async exec(command: string, options: ExecOptions = {}): Promise<ExecChannel> {
-    const { yields, modest = false } = options
+    const { yields, modest = false, wakes } = options
     const channel = await (modest ? this.#atOnce(command, options) : this.#place(command, options))
     if (yields !== undefined) {
       const yielding = modest ? this.#modest : this.#yielding
+      const forget = (): void => void yielding.delete(yields)
       yielding.add(yields)
-      void channel.closed.then(() => yielding.delete(yields))
+      void channel.closed.then(forget)
+      wakes?.addEventListener('abort', forget, { once: true })
     }
     return channel
   }
