@@ -61,7 +61,10 @@ async function waiting(): Promise<number[]> {
 it('the commands after the first do not wait for start-up files that take long', async () => {
   expect(await output(['echo', 'first'])).toBe('first\n')
   await expect.poll(async () => (await waiting()).length).toBe(2)
-  writeFileSync(at('.bashrc'), `echo read >> ${at('reads')}; while [ ! -e ${at('go')} ]; do sleep 0.1; done\n`)
+  writeFileSync(
+    at('.bashrc'),
+    `echo read >> ${at('reads')}; while [ ! -e ${at('go')} ]; do sleep 0.1; done\n`,
+  )
   expect(await output(['echo', 'second'])).toBe('second\n')
   expect(await output(['echo', 'third'])).toBe('third\n')
   // What comes next was begun meanwhile, and has to wait.

@@ -70,7 +70,7 @@ export class ReadyShells {
       void coming.then((shell) => {
         const forget = (): void => {
           const at = this.#waiting.indexOf(coming)
-          if (at >= 0) this.#waiting.splice(at, 1)
+          if (at >= 0) void this.#waiting.splice(at, 1)
         }
         if (shell === undefined) forget()
         else void shell.channel.closed.then(forget)
