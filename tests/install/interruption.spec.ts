@@ -1,5 +1,5 @@
 /**
- * The installer is killed at every step. Each time DSH must compose the profile, wholly with Presence or
+ * The installer ends suddenly at every step: it is killed, or what stands on the disk at that moment is copied. Each time DSH must compose the profile, wholly with Presence or
  * wholly without it, somebody else's plugin must still be in it, and the next run must lead to exactly
  * what was there before or to what was wanted.
  */
@@ -195,29 +195,44 @@ async function localWork(home: InstallHome, prompt: string): Promise<void> {
 }
 
 for (const change of CHANGES) {
-  const kill = async (home: InstallHome, point: string): Promise<void> => {
-    await killedAt(home, point, change.args)
-    if (BOOTED.has(`${change.what} ${point}`)) await expectLocalWork(home, point)
-    else await soundComposition(home)
-  }
+  const finished = change.finished
+  const restored = change.undone.filter((point) => change.next[point] === undefined)
+  const isKilled = (point: string): boolean => BOOTED.has(`${change.what} ${point}`)
 
-  describe(`${change.what} that is killed`, () => {
-    const restored = change.undone.filter((point) => change.next[point] === undefined)
+  describe(`${change.what} that ends suddenly`, () => {
+    let taken: Readonly<Record<string, string>> = {}
+    beforeAll(async () => {
+      const points = [...restored, ...finished].filter((point) => !isKilled(point))
+      taken = await rig.snapshots(change.from, points, change.args)
+      expect(Object.keys(taken).toSorted()).toEqual(points.toSorted())
+    })
+
+    /** As it is left: the installer is really killed where a host is booted afterwards; elsewhere it only waited there. */
+    const leftAt = async (point: string): Promise<InstallHome> => {
+      if (!isKilled(point)) {
+        const home = await rig.home(taken[point] ?? '')
+        await soundComposition(home)
+        return home
+      }
+      const home = await rig.home(change.from)
+      await killedAt(home, point, change.args)
+      await expectLocalWork(home, point)
+      return home
+    }
+
     it.concurrent.each(restored)(
       '%s: the profile holds together, and is put back byte for byte',
       async (point) => {
-        const home = await rig.home(change.from)
-        await kill(home, point)
+        const home = await leftAt(point)
         await done(home.install(['--recover']))
         expect(home.tree()).toEqual(rig.treeOf(change.from))
       },
     )
 
-    it.concurrent.each(change.finished)(
+    it.concurrent.each(finished)(
       '%s: the profile holds together, and the change is finished',
       async (point) => {
-        const home = await rig.home(change.from)
-        await kill(home, point)
+        const home = await leftAt(point)
         await done(home.install(['--recover']))
         await expectWanted(home, change.wanted())
       },
@@ -227,7 +242,8 @@ for (const change of CHANGES) {
       '%s, and then %j is run: it clears up first and does its own work',
       async (point, next) => {
         const home = await rig.home(change.from)
-        await kill(home, point)
+        await killedAt(home, point, change.args)
+        await soundComposition(home)
         const { stderr } = await done(home.install(next))
         expect(stderr).toContain('was interrupted at')
         if (next.includes('--uninstall')) await expectWanted(home, undefined)
@@ -237,16 +253,18 @@ for (const change of CHANGES) {
   })
 }
 
-describe('undoing that is killed as well', () => {
+describe('undoing that ends suddenly as well', () => {
+  let taken: Readonly<Record<string, string>> = {}
   beforeAll(async () => {
     await rig.prepare('killed', 'old', (home) => killedAt(home, 'after:switch-on', ['--mode', 'fs']))
+    taken = await rig.snapshots('killed', UNDO_POINTS, ['--recover'])
+    expect(Object.keys(taken).toSorted()).toEqual(UNDO_POINTS.toSorted())
   })
 
   it.concurrent.each(UNDO_POINTS)(
     '%s: the profile holds together, and is put back byte for byte',
     async (point) => {
-      const home = await rig.home('killed')
-      await killedAt(home, point, ['--recover'])
+      const home = await rig.home(taken[point] ?? '')
       await soundComposition(home)
       await done(home.install(['--recover']))
       expect(home.tree()).toEqual(rig.treeOf('old'))
@@ -335,5 +353,5 @@ describe('a journal', () => {
 
 afterAll(() => {
   const points = CHANGES.flatMap((change) => [...change.undone, ...change.finished])
-  console.log(`the installer was killed at ${points.length + UNDO_POINTS.length} points`)
+  console.log(`the installer ended at ${points.length + UNDO_POINTS.length} points`)
 })

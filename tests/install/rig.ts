@@ -49,6 +49,11 @@ export interface InstallRig {
   home(name: string): Promise<InstallHome>
   /** What `tree` gives for every such copy as long as nothing has changed it. */
   treeOf(name: string): Record<string, string>
+  /**
+   * Copies of a home, each as it stands at one point of a run of the installer, under the names that are given back.
+   * @param args - of the run, which goes on to its end.
+   */
+  snapshots(from: string, points: readonly string[], args: readonly string[]): Promise<Record<string, string>>
   /** Prepare a home to copy; `from`: out of another one. */
   prepare(name: string, from: string | undefined, make: (home: InstallHome) => Promise<void>): Promise<void>
   remove(): void
@@ -134,6 +139,29 @@ export async function startInstallRig(options: RigOptions): Promise<InstallRig> 
       const copy = join(homes, `${name}-${copies++}`)
       await done(run(['cp', '-a', join(homes, name), copy]))
       return homeIn(copy)
+    },
+    snapshots: async (from, points, args) => {
+      const home = await rig.home(from)
+      const pauses = join(folder, `pauses-${copies++}`)
+      mkdirSync(pauses)
+      const taken: Record<string, string> = {}
+      let over = false
+      const running = home
+        .install(args, { variables: { PRESENCE_INSTALL_PAUSES: pauses } })
+        .finally(() => (over = true))
+      while (!over) {
+        for (const point of readdirSync(pauses)) {
+          if (points.includes(point) && taken[point] === undefined) {
+            const name = `${from}-${copies++}`
+            await done(run(['cp', '-a', home.folder, join(homes, name)]))
+            taken[point] = name
+          }
+          rmSync(join(pauses, point))
+        }
+        await new Promise((resume) => setTimeout(resume, 5))
+      }
+      await running
+      return taken
     },
     treeOf: (name) => treeOf(join(homes, name, 'profiles', options.profile)),
     prepare: async (name, from, make) => {
