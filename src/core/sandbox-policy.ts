@@ -88,8 +88,8 @@ export async function confinedArgv(
   switch (confinementOf(shell, presence.machines.get(machine)?.unconfined === true)) {
     case 'bwrap': {
       // A bind onto a link would bind beside what the link leads to.
-      const root =
-        policy.root === undefined ? undefined : await presence.files(machine).canonical(policy.root)
+      const files = presence.files(machine)
+      const root = policy.root === undefined ? undefined : await files.settled(policy.root, ROOTS_SETTLED_MS)
       const confined = use === 'terminal' ? inForegroundGroup(argv, shell) : argv
       return bwrapArgv(confined, { ...policy, root })
     }

@@ -1,6 +1,7 @@
 /**
- * Connecting when a session opens in a remote workspace, so that its first tool call does not pay for
- * it, nor its first command for the account's start-up files. A failure is silent here: the first use tells it, with everything that is known by then.
+ * Connecting when a session opens in a remote workspace, so that its first tool call does not pay for it and for the
+ * shell that its questions go to, nor its first command for the account's start-up files. A failure is silent here:
+ * the first use tells it, with everything that is known by then.
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
@@ -16,7 +17,9 @@ export function warmUp(ctx: Context, presence: Presence): void {
       .session()
       .then(
         (session) => {
-          if (session.shell !== undefined) session.shells.prepare()
+          if (session.shell === undefined) return
+          session.shells.prepare()
+          session.fileHelper().catch((_toldAtFirstUse: unknown) => undefined)
         },
         (_toldAtFirstUse: unknown) => undefined,
       )

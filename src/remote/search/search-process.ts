@@ -11,6 +11,7 @@ import type { ExitFacts } from '../../ssh/channel/exec.ts'
 import type { Machine } from '../machine.ts'
 import { RemoteProcess } from '../process/remote-process.ts'
 import type { MachineSession } from '../session.ts'
+import { inOrderOfTime, timesArgv } from './by-time.ts'
 import { ownSearch } from './own/own-search.ts'
 
 export interface SearchProcessRequest {
@@ -58,7 +59,7 @@ export class SearchProcess {
     const session = await machine.session(signal)
     const argv = request.argv(session)
     session.requireShell()
-    if (session.searchEngine === 'rg') return this.#runRipgrep(machine, request, argv)
+    if (session.searchEngine === 'rg') return this.#runRipgrep(machine, session, request, argv)
     const exitCode = await ownSearch(
       machine,
       session,
@@ -77,17 +78,24 @@ export class SearchProcess {
     return { exitCode, signal: exitCode === null ? 'SIGTERM' : null }
   }
 
-  #runRipgrep(machine: Machine, request: SearchProcessRequest, argv: readonly string[]): Promise<ExitFacts> {
+  async #runRipgrep(
+    machine: Machine,
+    session: MachineSession,
+    request: SearchProcessRequest,
+    argv: readonly string[],
+  ): Promise<ExitFacts> {
     const { folder, graceMs } = request
+    const times = timesArgv(argv, session)
     const process = new RemoteProcess(
       machine,
-      { argv: [...argv], folder, env: {}, input: 'none', graceMs },
+      { argv: times ?? [...argv], folder, env: {}, input: 'none', graceMs },
       (_session, asked) => asked,
     )
     this.#ripgrep = process
     if (this.#stopping.signal.aborted) process.terminate()
-    process.stdout.pipe(this.stdout, { end: false })
     process.stderr.pipe(this.stderr, { end: false })
+    if (times === undefined) process.stdout.pipe(this.stdout, { end: false })
+    else this.stdout.write(await inOrderOfTime(process.stdout))
     return process.done
   }
 }

@@ -245,6 +245,16 @@ done
 `
 
 /**
+ * Run `$@`, which lists files and ends each name with NUL, and tell of each its time of change and its name, ended by
+ * NUL as well. What is gone again is left out. Exits as it did. GNU's `stat`.
+ */
+export const LISTED_TIMES = `
+exec 4>&1
+r=$({ { "$@" 3>&- 4>&-; echo "$?" >&3; } | xargs -0 -r stat --printf='%.9Y %n\\000' -- 2>/dev/null >&4 3>&- 4>&-; } 3>&1)
+exit "$r"
+`
+
+/**
  * Tell what runs in the foreground of a terminal. $1 pid of the terminal's session leader.
  * Prints the foreground process group, a space, and 1 when a process of it is known to wait for input.
  *
