@@ -4,35 +4,27 @@
  */
 import type { Duplex } from 'node:stream'
 import type { Client } from 'ssh2'
-import { Emitter } from '../../base/emitter.ts'
 import { messageOf } from '../../base/failure.ts'
-import { callerLeaves, diesWith, pause, race, type WayOut } from '../../base/race.ts'
-import { SharedAttempt } from '../../base/shared-attempt.ts'
+import { callerLeaves, pause, race, type WayOut } from '../../base/race.ts'
 import type { ExecChannel, TerminalSize } from '../channel/exec.ts'
-import { openBulkSftp, openSftp, type SftpOpener } from '../channel/open-sftp.ts'
 import type { SftpChannel } from '../channel/sftp.ts'
-import { ChannelError, LinkLostError } from '../errors.ts'
-import { BulkLane, type Lease } from './bulk-lane.ts'
+import { LinkLostError } from '../errors.ts'
+import type { Lease } from './bulk-lane.ts'
 import type { Carrier } from './carrier.ts'
 import { ChannelOpener } from './channel-opener.ts'
-import { ChannelRefused, ChannelSlots, QueueLeft } from './channel-slots.ts'
+import { ChannelRefused, ChannelSlots } from './channel-slots.ts'
+import { FileChannels } from './file-channels.ts'
 import { Flow, type FlowLine } from './flow.ts'
 import type { LinkFacts } from './link-facts.ts'
 import { RoundTrip } from './round-trip.ts'
+import { SignsOfLife } from './signs-of-life.ts'
 
 /** A channel open, or any other small request, that has no answer by then will have none. */
 export const SMALL_REQUEST_MS = 15_000
-/** Milliseconds after which a command is no short one. */
-const SHORT_MS = 1000
-/** A machine that has been silent for that long answers within these milliseconds, or not at all. */
-const PROOF_MS = 5000
-
 /** A server has that long to close what we have ended politely. */
 const FAREWELL_MS = 2000
 /** How much longer than a keepalive interval a live machine can be silent. */
 const KEEPALIVE_ANSWER_MS = 5000
-/** How often we look whether it is. */
-const LISTEN_MS = 1000
 
 export interface ExecOptions {
   readonly signal?: AbortSignal | undefined
@@ -62,8 +54,7 @@ export type Exec = (command: string, options?: ExecOptions) => Promise<ExecChann
 
 export class Link {
   readonly facts: LinkFacts
-  /** Since when the machine has not answered, although it was asked to: a date, or undefined once it has. */
-  readonly silences = new Emitter<Date | undefined>()
+  readonly life: SignsOfLife
   readonly roundTrip = new RoundTrip()
   /** Bulk that comes, and bulk that goes. */
   readonly flows: { readonly down: Flow; readonly up: Flow }
@@ -74,17 +65,12 @@ export class Link {
   readonly #slots: ChannelSlots
   /** Slots of what stays open for long; the same ones, where the server does not mind. */
   readonly #lasting: ChannelSlots
-  readonly #openingSftp: SharedAttempt<SftpChannel>
-  readonly #bulk: BulkLane
+  readonly #files: FileChannels
   /** One short command at a time. */
   readonly #serial: boolean
   /** As promised of every small request; a test may shorten it. */
   requestMs = SMALL_REQUEST_MS
-  #sftp: SftpChannel | undefined
-  #proving: Promise<void> | undefined
   #lastUse = performance.now()
-  #lastByte = performance.now()
-  #silent = false
   /** Open channels that are no use of the connection. */
   #idling = 0
 
@@ -96,20 +82,34 @@ export class Link {
     this.#serial = /dropbear/i.test(facts.ident)
     this.#lasting = new ChannelSlots(facts.machine)
     this.#slots = this.#serial ? new ChannelSlots(facts.machine, 1) : this.#lasting
-    this.#openingSftp = new SharedAttempt(`opening SFTP on ${facts.machine}`, () => this.#openSftp())
     this.#opener = new ChannelOpener(client, this, facts.ident)
+    this.life = new SignsOfLife({
+      longestSilenceMs: facts.keepaliveMs + KEEPALIVE_ANSWER_MS,
+      dead: this.dead,
+      signOfLife: (withinMs) => this.#opener.signOfLife(withinMs),
+      giveUp: (silentMs) => {
+        this.#die(`nothing came from the machine for ${Math.round(silentMs / 1000)} s`)
+        client.destroy()
+      },
+    })
     const line = this.#flowLine()
     this.flows = { down: new Flow(line), up: new Flow(line) }
-    this.#bulk = new BulkLane({
-      machine: facts.machine,
-      small: (signal) => this.sftp(signal),
-      place: (yields) => (this.#serial ? undefined : this.#slots.takeBeside(yields)),
-      open: () => openBulkSftp(this.#sftpOpener()),
+    this.#files = new FileChannels({
+      owner: this,
+      ident: facts.ident,
+      opener: this.#opener,
+      slots: this.#slots,
+      serial: this.#serial,
+      commandsRunning: () => this.commandsRunning,
+      giveUp: (why, cause) => {
+        this.#die(why, cause)
+        this.end()
+        return this.dead.reason as Error
+      },
     })
     carrier.stream.on('data', () => {
-      this.#lastByte = performance.now()
+      this.life.heard()
       this.#opener.heard()
-      if (this.#silent) this.#setSilent(false)
     })
     client.on('error', (error) => this.#die(`the connection broke: ${messageOf(error)}`, error))
     client.on('end', () => this.#die('the machine closed the connection'))
@@ -117,7 +117,6 @@ export class Link {
       this.#die('the connection was closed')
       carrier.close()
     })
-    this.#listen(facts.keepaliveMs + KEEPALIVE_ANSWER_MS)
   }
 
   get machine(): string {
@@ -155,19 +154,13 @@ export class Link {
 
   /** Milliseconds since the last request began or ended; 0 while a command runs that does not merely idle. */
   get idleMs(): number {
-    const bulk = this.#bulk.busy
-    if (this.commandsRunning > this.#idling || (this.#sftp?.pending ?? 0) > 0 || bulk) return 0
+    if (this.commandsRunning > this.#idling || this.#files.busy) return 0
     return performance.now() - this.#lastUse
   }
 
-  /**
-   * A request had no answer for so long. When nothing else came either, the machine is asked for a sign of
-   * life; without one the line is dead, not one channel.
-   */
-  async suspect(silentMs: number): Promise<void> {
-    if (performance.now() - this.#lastByte < silentMs) return
-    this.#proving ??= this.#prove(silentMs).finally(() => (this.#proving = undefined))
-    await this.#proving
+  /** As `SignsOfLife.suspect`. */
+  suspect(silentMs: number): Promise<void> {
+    return this.life.suspect(silentMs)
   }
 
   /** The shortest that a small request has taken lately, in milliseconds; infinite before the first. */
@@ -186,13 +179,12 @@ export class Link {
    */
   async sftp(signal?: AbortSignal): Promise<SftpChannel> {
     this.touch()
-    if (this.#sftp?.usable === true) return this.#sftp
-    return race(() => this.#openingSftp.join(signal), [diesWith(this.dead)])
+    return this.#files.small(signal)
   }
 
   /** The SFTP channel that is open now; asking for it is no use of the connection. */
   get openedSftp(): SftpChannel | undefined {
-    return this.#sftp?.usable === true ? this.#sftp : undefined
+    return this.#files.opened
   }
 
   /**
@@ -201,7 +193,7 @@ export class Link {
    */
   async bulkSftp(bytes: number, signal?: AbortSignal): Promise<Lease> {
     this.touch()
-    const lease = await race(() => this.#bulk.lease(bytes, signal), [diesWith(this.dead)])
+    const lease = await this.#files.bulk(bytes, signal)
     const release = (): void => {
       this.touch()
       lease.release()
@@ -277,33 +269,8 @@ export class Link {
     void this.#carrier.ended.then(() => clearTimeout(last))
   }
 
-  /** Look now and then whether the machine is still heard of; only keepalives make it speak when idle. */
-  #listen(longestSilenceMs: number): void {
-    const timer = setInterval(() => {
-      if (performance.now() - this.#lastByte > longestSilenceMs && !this.#silent) this.#setSilent(true)
-    }, LISTEN_MS)
-    timer.unref()
-    this.dead.addEventListener('abort', () => clearInterval(timer))
-  }
-
-  #setSilent(silent: boolean): void {
-    this.#silent = silent
-    if (!this.alive) return
-    const ago = performance.now() - this.#lastByte
-    this.silences.emit(silent ? new Date(Date.now() - ago) : undefined)
-  }
-
   #slotsFor({ lasting = false }: ExecOptions): ChannelSlots {
     return lasting ? this.#lasting : this.#slots
-  }
-
-  #sftpOpener(): SftpOpener {
-    return {
-      owner: this,
-      ident: this.facts.ident,
-      service: () => this.#opener.sftpService(),
-      command: (line) => this.#startProgram(line),
-    }
   }
 
   #flowLine(): FlowLine {
@@ -321,47 +288,6 @@ export class Link {
     }
   }
 
-  async #openSftp(): Promise<SftpChannel> {
-    const before = this.#sftp
-    if (before !== undefined) this.#bulk.yield()
-    const channel = await openSftp(this.#sftpOpener()).catch((error: unknown) => {
-      // The server counts a channel that froze as long as what froze in it lives, however often we close it.
-      if (before === undefined || this.commandsRunning > 0 || !isRefused(error)) throw error
-      this.#die('its SSH server gives no other channel for files after one froze', error)
-      this.end()
-      throw this.dead.reason
-    })
-    this.#sftp = channel
-    return channel
-  }
-
-  /** A command that is short if it fails and stays if it does not. */
-  async #startProgram(line: string): Promise<{ channel: ExecChannel; settled(): void }> {
-    const start = (): Promise<ExecChannel> => this.#opener.sftpProgram(line)
-    const direct = async (): Promise<{ channel: ExecChannel; settled(): void }> => ({
-      channel: await start(),
-      settled: () => undefined,
-    })
-    if (!this.#serial) return direct()
-    try {
-      // A command that runs for longer than that is no short one that could end at the wrong moment.
-      const { channel, release } = await this.#slots.acquire(start, this.dead, AbortSignal.timeout(SHORT_MS))
-      return { channel, settled: release }
-    } catch (error) {
-      if (error instanceof QueueLeft) return direct()
-      throw error
-    }
-  }
-
-  async #prove(silentMs: number): Promise<void> {
-    try {
-      await this.#opener.signOfLife(Math.min(silentMs, PROOF_MS))
-    } catch (_noSignOfLife) {
-      this.#die(`nothing came from the machine for ${Math.round(silentMs / 1000)} s`)
-      this.#client.destroy()
-    }
-  }
-
   #lostAtStart(cause: unknown): LinkLostError {
     return new LinkLostError('the connection was lost while a command was being started', {
       machine: this.machine,
@@ -376,8 +302,4 @@ export class Link {
     const whole = why === undefined ? reason : `${reason}; ${why}`
     this.#death.abort(new LinkLostError(whole, { machine: this.machine, cause }))
   }
-}
-
-function isRefused(error: unknown): boolean {
-  return error instanceof ChannelError && error.code === 'refused'
 }

@@ -172,7 +172,7 @@ export class MachineConnection {
     const since = new Date()
     const isOurs = (): boolean => 'link' in this.#state && this.#state.link === link
     this.#set({ kind: 'ready', link, since })
-    link.silences.on((silentSince) => {
+    link.life.silences.on((silentSince) => {
       if (!isOurs()) return
       this.#set(
         silentSince === undefined
