@@ -186,15 +186,21 @@ describe('a line', () => {
         const session = await machine.session()
         session.link.requestMs = 300
         fake.breaking = { at: 'command', by }
-        const failed = await failureOf(output(machine, ['true'], fake.home))
+        const failed = await failureOf(session.exec('true'))
         fake.breaking = undefined
         expect(failed, by).toMatchObject({ family: 'transport', outcomeUnknown: true })
         // A machine that was heard a moment ago is suspected only by the next request.
         if (by === 'silence') pool.connection('demo').drop()
         expect(session.link.alive, by).toBe(false)
       }
-      // One that was never asked for has not begun.
       const machine = new Machine(pool.connection('demo'))
+      // What waits for a command has run nothing.
+      await machine.session()
+      fake.breaking = { at: 'command', by: 'reset' }
+      const unstarted = await failureOf(output(machine, ['true'], fake.home))
+      fake.breaking = undefined
+      expect(unstarted).toMatchObject({ family: 'transport', outcomeUnknown: false })
+      // One that was never asked for has not begun.
       const session = await machine.session()
       pool.connection('demo').drop()
       expect(await failureOf(session.exec('true'))).toMatchObject({ outcomeUnknown: false })

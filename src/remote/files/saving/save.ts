@@ -56,13 +56,17 @@ export async function publish(
     }
   }
   const temporary = temporaryBeside(publication.path)
+  let seen: Promise<string> | undefined
   try {
     await both(
       writeTemporary(session, temporary, publication.content, publication.outfit, signal),
       publication.before?.(),
     )
     if (signal?.aborted === true) throw new CancelledError('write', signal.reason)
-    await putInPlace(session, sftp, temporary, publication, leftovers)
+    const placing = putInPlace(session, sftp, temporary, publication, leftovers)
+    // A server does what concerns one file in order, so the look can be under way with the exchange.
+    const looking = session.hasExactVersions ? undefined : versionAfter(session, publication.path)
+    if (await placing) seen = looking
   } catch (error) {
     const told = await explained(error)
     await leftovers.remove(session, temporary)
@@ -71,7 +75,7 @@ export async function publish(
   // Published: whatever happens to the temporary name now, the write has succeeded.
   // The file itself changes when it loses its other name.
   if (publication.onlyIfAbsent) await leftovers.remove(session, temporary)
-  return versionAfter(session, publication.path)
+  return seen ?? versionAfter(session, publication.path)
 }
 
 /** Wait for both, whatever becomes of the one; the failure of the second says more. */
@@ -91,23 +95,28 @@ async function versionAfter(session: MachineSession, path: RemotePath): Promise<
   }
 }
 
-/** The commit point. The caller's signal no longer counts: the outcome has to be known. */
+/**
+ * The commit point. The caller's signal no longer counts: the outcome has to be known.
+ * @returns whether it was done by the first request, and nothing that belongs to it is to come.
+ */
 async function putInPlace(
   session: MachineSession,
   sftp: SftpChannel,
   temporary: RemotePath,
   { path, onlyIfAbsent }: Publication,
   leftovers: Leftovers,
-): Promise<void> {
+): Promise<boolean> {
   if (onlyIfAbsent) {
     await createInPlace(sftp, temporary, path)
-    return
+    return false
   }
   try {
     await sftp.renameOver(temporary, path)
+    return true
   } catch (error) {
     if (!(error instanceof SftpStatusError) || error.status !== 'unsupported') throw error
     await replaceInSteps(session, sftp, temporary, path, leftovers)
+    return false
   }
 }
 
