@@ -29,7 +29,7 @@ const FOLDERS_AT_ONCE = 64
 /** READDIR requests at first in flight for each of them: two hold a folder of a hundred entries. */
 const BATCHES_AT_ONCE = 3
 /** The kernel's own views of things, without end. */
-const NOT_ON_DISK = ['./proc', './sys', './dev']
+const NOT_ON_DISK = ['proc', 'sys', 'dev']
 
 /**
  * One `find`, below whatever else the machine does. $1 mark, $2 folder, then what is not to be entered.
@@ -129,7 +129,7 @@ async function find(
 
 function notEntered(root: RemotePath, excluded: ReadonlySet<string>): string[] {
   const names = [...excluded].map((name) => ['-name', name.replace(/[\\*?[\]]/g, '\\$&')])
-  const paths = root === '/' ? NOT_ON_DISK.map((path) => ['-path', path]) : []
+  const paths = root === '/' ? NOT_ON_DISK.map((name) => ['-path', `./${name}`]) : []
   const either = [...names, ...paths].flatMap((test, at) => (at === 0 ? test : ['-o', ...test]))
   return either.length === 0 ? [] : ['-type', 'd', '(', ...either, ')', '-prune', '-o']
 }
@@ -180,7 +180,8 @@ async function walk(
       for (const [at, { candidate, path }] of waiting) {
         if (found.length + listed >= maxEntries || performance.now() > until) return
         const prefix = candidate.path === '' ? '' : `${candidate.path}/`
-        const children = await named(sftp, path, prefix, excluded, signal)
+        const left = path === '/' ? new Set([...excluded, ...NOT_ON_DISK]) : excluded
+        const children = await named(sftp, path, prefix, left, signal)
         next[at] = children
         listed += children.length
       }
