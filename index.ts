@@ -13,6 +13,7 @@ import { WorkspaceService, type HostRegistry } from './src/core/workspaces.ts'
 import type { HostContext } from './src/panel/host.ts'
 import { panelPortOf } from './src/panel/presence-port.ts'
 import { registerPanel } from './src/panel/register.ts'
+import { bashOnWindows } from './src/tools/bash-on-windows.ts'
 import { registerTools } from './src/tools/register.ts'
 
 const { version } = createRequire(import.meta.url)('dsh-presence/package.json') as { version: string }
@@ -34,4 +35,5 @@ export function apply(ctx: Context): void {
   })
   ctx.inject(['agents'], (scope) => warmUp(scope, presence))
   ctx.inject(['agents', 'tools', 'sandboxPolicy'], (scope) => registerTools(scope, presence))
+  if (process.platform === 'win32') ctx.inject(['agents', 'tools'], (scope) => bashOnWindows(scope, presence))
 }

@@ -2,6 +2,7 @@
 import type { Bench } from './bench.ts'
 import { connect } from './connect.ts'
 import { files } from './files.ts'
+import { references } from './references.ts'
 import { tools } from './tools.ts'
 
-export const BENCHES: readonly Bench[] = [connect, files, tools]
+export const BENCHES: readonly Bench[] = [connect, files, tools, references]

@@ -25,7 +25,7 @@ export interface OurWay {
 }
 
 /** Our connections to a server, by its configuration file, which is asked for at every connect. */
-function ourPool(server: BenchServer, { ownConfig = false, onSettings }: OurWay): ConnectionPool {
+export function ourPool(server: BenchServer, { ownConfig = false, onSettings }: OurWay = {}): ConnectionPool {
   const sources = { ...defaultSources(), onlyFile: server.sshConfigFile }
   const chosen = ownConfig ? { ...sources, sshProgram: undefined } : sources
   return new ConnectionPool({

@@ -4,6 +4,7 @@
  */
 import type { Place } from '../places/place.ts'
 import { confinementOf } from '../remote/confine.ts'
+import type { MachineSession } from '../remote/session.ts'
 import { SEAMS, type Presence } from './presence.ts'
 
 const CONFINEMENT = {
@@ -22,6 +23,8 @@ const LINK: Readonly<Record<string, string>> = {
   connecting: 'connecting',
   asking: 'waiting for an answer of the user',
 }
+
+const SILENT = 'connected, but the machine does not answer just now'
 
 /** The text for a session's folder; empty for a local one. */
 export function runtimeContext(presence: Presence, cwd: string | undefined): string {
@@ -54,9 +57,20 @@ function facts(presence: Presence, name: string): string {
   if (session === undefined) {
     return `Link: ${LINK[machine.connection.state.kind] ?? 'not connected'}.`
   }
+  const link = machine.connection.state.kind === 'degraded' ? SILENT : 'connected'
   const { shell } = session
-  if (shell === undefined) return 'Link: connected. This account runs no commands; files can be used.'
+  if (shell === undefined) return `Link: ${link}. ${withoutCommands(session)} Files can be used.`
   const search = SEARCH[session.searchEngine]
   const confinement = confinementOf(shell, presence.machines.get(name)?.unconfined === true)
-  return `Link: connected. Search engine: ${search}. Confinement of commands: ${CONFINEMENT[confinement]}.`
+  return [
+    `Link: ${link}; ${shell.os}, user ${shell.user}.`,
+    `Search engine: ${search}.`,
+    `Confinement of commands: ${CONFINEMENT[confinement]}.`,
+  ].join(' ')
+}
+
+function withoutCommands({ capabilities }: MachineSession): string {
+  return capabilities.commands.kind === 'none'
+    ? 'This account runs no commands.'
+    : 'Commands are off, because SFTP and the shell show different folders there.'
 }

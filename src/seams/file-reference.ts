@@ -12,15 +12,20 @@ import {
   DEFAULT_FILE_SEARCH_MAX_RESULTS,
 } from '@deepseek-ai/dsh-file-reference-local'
 import { sharePresence, type Presence } from '../core/presence.ts'
+import { placeKey, type Place } from '../places/place.ts'
 import { ReferenceIndex, type ReferenceLimits } from '../remote/search/reference-index.ts'
 import type { Candidate } from '../remote/search/rank.ts'
+
+/** Workspaces whose names are kept; those that were asked for last. */
+const MOST_INDEXES = 8
 
 class PresenceFileReference extends LocalFileReferenceService {
   // No `#private` members in services: the host hands them out behind a proxy. And names that no base
   // class will have for itself, in any version.
   private readonly presence: Presence
   private readonly presenceLimits: ReferenceLimits
-  private readonly presenceIndexes = new Map<Agent, ReferenceIndex>()
+  /** By place: sessions in one folder share what is known of it. */
+  private readonly presenceIndexes = new Map<string, ReferenceIndex>()
 
   constructor(ctx: Context, config: Config = {}) {
     super(ctx, config)
@@ -30,29 +35,44 @@ class PresenceFileReference extends LocalFileReferenceService {
       maxEntries: config.maxEntries ?? DEFAULT_FILE_SEARCH_MAX_ENTRIES,
       excluded: new Set(config.excludedDirectories ?? DEFAULT_FILE_SEARCH_EXCLUDED_DIRECTORIES),
     }
-    ctx.on('agent/disposed', ({ agent }) => void this.presenceIndexes.delete(agent))
+    // Our own writes and commands are heard of below; a tool may have its own way to the machine.
     ctx.on('session/event', (session, event) => {
       if (event.type !== 'tool/result') return
-      const agent = ctx.agents.get(session.id)
-      if (agent !== undefined) this.presenceIndexes.get(agent)?.invalidate()
+      const cwd = ctx.agents.get(session.id)?.session.header.cwd
+      const place = cwd === undefined ? null : this.presence.mounts.parse(cwd)
+      if (place !== null) this.presenceIndexes.get(placeKey(place))?.invalidate()
     })
+    ctx.effect(
+      () => () => {
+        for (const index of this.presenceIndexes.values()) index.close()
+        this.presenceIndexes.clear()
+      },
+      'presence: file references',
+    )
   }
 
   override async list(agent: Agent, query: string, signal: AbortSignal): Promise<Candidate[]> {
     const { cwd } = agent.session.header
     const place = cwd === undefined ? undefined : this.presence.mounts.placeOf(cwd)
     if (place === undefined) return super.list(agent, query, signal)
-    let index = this.presenceIndexes.get(agent)
-    if (index === undefined) {
-      index = new ReferenceIndex(
-        this.presence.machine(place.machine),
-        this.presence.files(place.machine),
-        place.path,
-        this.presenceLimits,
-      )
-      this.presenceIndexes.set(agent, index)
+    return this.presenceIndex(place).query(query, signal)
+  }
+
+  private presenceIndex(place: Place): ReferenceIndex {
+    const key = placeKey(place)
+    const known = this.presenceIndexes.get(key)
+    const machine = this.presence.machine(place.machine)
+    const index =
+      known ??
+      new ReferenceIndex(machine, this.presence.files(place.machine), place.path, this.presenceLimits)
+    this.presenceIndexes.delete(key)
+    this.presenceIndexes.set(key, index)
+    for (const [oldest, unused] of this.presenceIndexes) {
+      if (this.presenceIndexes.size <= MOST_INDEXES) break
+      this.presenceIndexes.delete(oldest)
+      unused.close()
     }
-    return index.query(query, signal)
+    return index
   }
 }
 

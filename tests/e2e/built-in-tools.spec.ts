@@ -87,6 +87,8 @@ describe('the built-in tools in a session whose folder is on a machine', () => {
       call('grep', { pattern: 'needle', path: join(marker, 'sub') }),
       call('grep', { pattern: 'needle', path: join(project, 'sub') }),
       call('glob', { pattern: '*.txt', path: marker }),
+      call('glob', { pattern: '*.txt', path: join(project, 'sub') }),
+      call('glob', { pattern: '*.txt', path: join(marker, 'sub') }),
       call('bash', {
         command: `cat ${marker}/sub/deep.txt ${project}/sub/deep.txt`,
         description: 'both spellings',
@@ -98,9 +100,28 @@ describe('the built-in tools in a session whose folder is on a machine', () => {
     for (const index of [0, 1, 2]) expect(stepOf(session, 'read', index).text).toContain('1: deep needle')
     for (const index of [0, 1, 2])
       expect(stepOf(session, 'grep', index).text).toContain('sub/deep.txt\nLine 1: deep needle')
-    expect(stepOf(session, 'glob').text).toBe('hello.txt\nsub/deep.txt')
+    expect(stepOf(session, 'glob', 0).text).toBe('hello.txt\nsub/deep.txt')
+    for (const index of [1, 2]) expect(stepOf(session, 'glob', index).text).toBe('sub/deep.txt')
     expect(stepOf(session, 'bash', 0).text).toBe('deep needle\ndeep needle\n')
     for (const index of [1, 2, 3]) expect(stepOf(session, 'bash', index).text).toBe(`${project}/sub\n`)
+    nothingLocal()
+  })
+
+  it('what is too long to show lies in a file of this computer, which read and grep open there', async () => {
+    const session = await openSession(web, { cwd: marker })
+    const lines = 'for i in $(seq 20000); do echo "line $i"; done; echo the last >&2'
+    const [long] = await play(web, session, [call('bash', { command: lines, description: 'long' })])
+    const [, output = ''] = /full output: ([^\]\s]+)/.exec(long?.text ?? '') ?? []
+    const [, result = ''] = /stored at: (\S+)\. Use read/.exec(long?.text ?? '') ?? []
+    expect(existsSync(output) && existsSync(result), long?.text.slice(-500)).toBe(true)
+    const [read, grep, whole] = await play(web, session, [
+      call('read', { file_path: output, limit: 2 }),
+      call('grep', { pattern: '^line 1000$', path: output }),
+      call('grep', { pattern: '^the last$', path: result }),
+    ])
+    expect(read?.text).toContain('1: line 1\n2: line 2\n\n(Showing lines 1-2 of 20000.')
+    expect(grep?.text).toContain('Line 1000: line 1000')
+    expect(whole?.text).toContain('Found 1 match')
     nothingLocal()
   })
 

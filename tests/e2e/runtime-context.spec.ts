@@ -48,7 +48,7 @@ it('tells the machine, both spellings and what it can do, once, in few tokens', 
     workspace.marker,
     'Search engine: ripgrep',
     'bubblewrap',
-    'Link: connected',
+    'Link: connected; Linux, user ',
   ]) {
     expect(text).toContain(fact)
   }

@@ -69,15 +69,20 @@ async function listed(
   }))
 }
 
-/** Everything that is in a folder, in the server's order. @throws SftpStatusError; FileError for a list without end. */
+/**
+ * Everything that is in a folder, in the server's order.
+ * @param firstInFlight - for who lists many folders at once.
+ * @throws SftpStatusError; FileError for a list without end.
+ */
 export async function readEntries(
   sftp: SftpChannel,
   path: RemotePath,
   signal: AbortSignal | undefined,
+  firstInFlight = FIRST_IN_FLIGHT,
 ): Promise<SftpEntry[]> {
   const handle = await sftp.openFolder(path, signal)
   try {
-    return await readAllBatches(sftp, handle, signal)
+    return await readAllBatches(sftp, handle, signal, firstInFlight)
   } finally {
     sftp.close(handle).catch((_onlyTheHandleIsLost: unknown) => undefined)
   }
@@ -87,10 +92,11 @@ async function readAllBatches(
   sftp: SftpChannel,
   handle: SftpHandle,
   signal: AbortSignal | undefined,
+  firstInFlight: number,
 ): Promise<SftpEntry[]> {
   const entries: SftpEntry[] = []
   let empty = 0
-  for (let inFlight = FIRST_IN_FLIGHT; ; inFlight = Math.min(inFlight * 8, MOST_IN_FLIGHT)) {
+  for (let inFlight = firstInFlight; ; inFlight = Math.min(inFlight * 8, MOST_IN_FLIGHT)) {
     const batches = await Promise.all(Array.from({ length: inFlight }, () => sftp.readFolder(handle, signal)))
     let ended = false
     for (const batch of batches) {

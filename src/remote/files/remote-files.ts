@@ -4,6 +4,7 @@
  * A machine that is far away is asked once for what a caller will want next, where it has a shell for that;
  * what was found out is handed to the same caller's next questions.
  */
+import { Emitter } from '../../base/emitter.ts'
 import { parentOf, type RemotePath } from '../../base/remote-path.ts'
 import { PresenceError } from '../../base/failure.ts'
 import type { Hurry } from '../../ssh/connection/machine-connection.ts'
@@ -47,6 +48,8 @@ const RETRY_WITHIN_MS = 5000
 const BELIEVED_MS = 10 * 60 * 1000
 
 export class RemoteFiles {
+  /** We have changed, made or replaced a file there. */
+  readonly changed = new Emitter<RemotePath>()
   readonly #machine: Machine
   readonly #memory = new ContentMemory()
   readonly #lookSize = new LookSize()
@@ -73,6 +76,7 @@ export class RemoteFiles {
       changed: (path) => {
         this.#handover.forget()
         this.#surroundings.changed(path)
+        this.changed.emit(path)
       },
     })
   }

@@ -33,6 +33,40 @@ export function isOffered(path: string, query: string): boolean {
   return !path.split('/').some((segment) => segment.startsWith('.'))
 }
 
+/**
+ * The first of a tree in the order of a walk that takes folders level by level and names in order, as the
+ * host's index is cut off; in no order when there are no more.
+ */
+export function firstOfTree(candidates: readonly Candidate[], most: number): Candidate[] {
+  if (candidates.length <= most) return [...candidates]
+  const levels: { readonly segments: readonly string[]; readonly candidate: Candidate }[][] = []
+  for (const candidate of candidates) {
+    const segments = candidate.path.split('/')
+    const level = (levels[segments.length] ??= [])
+    level.push({ segments, candidate })
+  }
+  const first: Candidate[] = []
+  for (const level of levels) {
+    if (first.length >= most) break
+    const left = most - first.length
+    // Only the level in which it is cut off has to be in order.
+    const kept = (level?.length ?? 0) <= left ? level : level?.toSorted(bySegments).slice(0, left)
+    for (const { candidate } of kept ?? []) first.push(candidate)
+  }
+  return first
+}
+
+function bySegments(
+  { segments: a }: { readonly segments: readonly string[] },
+  { segments: b }: { readonly segments: readonly string[] },
+): number {
+  for (const [at, segment] of a.entries()) {
+    const order = compareText(segment, b[at] ?? '')
+    if (order !== 0) return order
+  }
+  return 0
+}
+
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
@@ -58,7 +92,8 @@ function scatteredScore(path: string, needle: string): number | undefined {
     const found = path.indexOf(character, at)
     if (found < 0) return undefined
     between += found - at
-    at = found + character.length
+    // The host goes on behind the first half of a pair.
+    at = found + 1
   }
   return Math.max(0, 100 - between)
 }

@@ -1,189 +1,152 @@
 /**
  * The paths below one remote workspace, for `@` references: one listing of the whole tree that queries
- * share until something may have changed it, and live listings for queries that name a folder.
+ * share, and live listings for queries that name a folder. What may have changed the tree makes the listing
+ * old; an old one still answers when a new one takes longer than a person who types wants to wait.
  */
-import { childOf, type RemotePath } from '../../base/remote-path.ts'
-import { SharedAttempt } from '../../base/shared-attempt.ts'
+import { callerLeaves, pause, race } from '../../base/race.ts'
+import { InvalidRemotePathError, containsPath, joinRemote, type RemotePath } from '../../base/remote-path.ts'
+import { segmentsOf } from '../../base/remote-path.ts'
 import type { RemoteFiles } from '../files/remote-files.ts'
-import { FileError } from '../files/errors.ts'
 import type { Machine } from '../machine.ts'
-import { RemoteProcess } from '../process/remote-process.ts'
-import { compareText, isOffered, rank, type Candidate } from './rank.ts'
+import type { MachineSession } from '../session.ts'
+import { isOffered, rank, type Candidate } from './rank.ts'
+import { childrenOf, listTree, type ListingLimits } from './reference-listing.ts'
 
-export interface ReferenceLimits {
+export interface ReferenceLimits extends ListingLimits {
   readonly maxResults: number
-  readonly maxEntries: number
-  /** Folder names that are neither entered nor offered. */
-  readonly excluded: ReadonlySet<string>
 }
 
-/** A tree whose listing is longer than this is cut off; nobody picks from a million names. */
-const LONGEST_LISTING = 32 * 1024 * 1024
-const FOLDERS_AT_ONCE = 16
+/** How long a query waits for a new listing while there is an old one, in milliseconds. */
+const AWAITED_MS = 100
+/** So old may a listing be that nothing of ours has made old: what others change is seen that late. */
+const FRESH_MS = 30_000
+
+interface Listing {
+  /** What another connection has answered is not used: it may have led to another machine. */
+  readonly session: MachineSession
+  readonly candidates: readonly Candidate[]
+  /** When it was asked for, and after how many changes. */
+  readonly at: number
+  readonly changes: number
+}
 
 export class ReferenceIndex {
   readonly #machine: Machine
-  readonly #files: RemoteFiles
   readonly #root: RemotePath
   readonly #limits: ReferenceLimits
-  #listing: SharedAttempt<readonly Candidate[]>
-  #candidates: readonly Candidate[] | undefined
+  readonly #closing = new AbortController()
+  readonly #unwatchFiles: () => void
+  #listened: { readonly session: MachineSession; readonly stop: () => void } | undefined
+  #known: Listing | undefined
+  #running: { readonly session: MachineSession; readonly listing: Promise<Listing> } | undefined
+  /** Counts what may have changed the tree. */
+  #changes = 0
 
   constructor(machine: Machine, files: RemoteFiles, root: RemotePath, limits: ReferenceLimits) {
     this.#machine = machine
-    this.#files = files
     this.#root = root
     this.#limits = limits
-    this.#listing = this.#newListing()
+    this.#unwatchFiles = files.changed.on(() => this.invalidate())
   }
 
-  /** Something may have changed: the next query lists anew. */
+  /** Something may have changed: a listing that was asked for before is old. */
   invalidate(): void {
-    this.#candidates = undefined
-    this.#listing = this.#newListing()
+    this.#changes += 1
   }
 
+  /** End what is under way. Queries that come later fail. */
+  close(): void {
+    this.#closing.abort()
+    this.#unwatchFiles()
+    this.#listened?.stop()
+  }
+
+  /** @throws ConnectError, ChannelError, LinkLostError, CancelledError. */
   async query(text: string, signal: AbortSignal): Promise<Candidate[]> {
     const query = text.replaceAll('\\', '/')
+    // While somebody types, an attempt to connect that has just failed is not made for each letter.
+    const session = await this.#machine.session(signal, 'when-due')
     const slash = query.lastIndexOf('/')
-    if (query === '' || slash >= 0)
-      return this.#folder(query.slice(0, slash + 1), query.slice(slash + 1), signal)
-    const candidates = this.#candidates ?? (await this.#listing.join(signal))
+    if (query === '' || slash >= 0) {
+      // Whoever begins like this goes on with a name.
+      if (query === '' && !this.#isFresh(session)) void this.#renewed(session)
+      return this.#folder(session, query.slice(0, slash + 1), query.slice(slash + 1), signal)
+    }
+    const candidates = await this.#candidates(session, signal)
     return rank(
-      candidates.filter((candidate) => isOffered(candidate.path, query)),
+      candidates.filter(({ path }) => isOffered(path, query)),
       query,
       this.#limits.maxResults,
     )
   }
 
-  #newListing(): SharedAttempt<readonly Candidate[]> {
-    const listing: SharedAttempt<readonly Candidate[]> = new SharedAttempt(
-      'listing files',
-      async (signal) => {
-        const candidates = await this.#wholeTree(signal)
-        if (this.#listing === listing) this.#candidates = candidates
-        return candidates
-      },
-    )
+  async #candidates(session: MachineSession, signal: AbortSignal): Promise<readonly Candidate[]> {
+    const old = this.#known?.session === session ? this.#known : undefined
+    if (old !== undefined && this.#isFresh(session)) return old.candidates
+    const renewed = this.#renewed(session)
+    const wanted = (): Promise<Listing> =>
+      old === undefined ? renewed : Promise.race([renewed, pause(AWAITED_MS).then(() => old)])
+    return (await race(wanted, callerLeaves(signal, 'listing files'))).candidates
+  }
+
+  #isFresh(session: MachineSession): boolean {
+    const known = this.#known
+    if (known?.session !== session || known.changes !== this.#changes) return false
+    return performance.now() - known.at <= FRESH_MS
+  }
+
+  /** One listing at a time; it goes on when who asked for it has left, for the next who asks. */
+  #renewed(session: MachineSession): Promise<Listing> {
+    if (this.#running?.session === session) return this.#running.listing
+    this.#listenTo(session)
+    const listing = this.#list(session).finally(() => {
+      if (this.#running?.listing === listing) this.#running = undefined
+    })
+    listing.catch((_heardByWhoWaits: unknown) => undefined)
+    this.#running = { session, listing }
     return listing
   }
 
+  async #list(session: MachineSession): Promise<Listing> {
+    const [at, changes] = [performance.now(), this.#changes]
+    const candidates = await listTree(session, this.#root, this.#limits, this.#closing.signal)
+    this.#known = { session, candidates, at, changes }
+    return this.#known
+  }
+
+  /** Commands and terminals there may change anything, as long as they run. */
+  #listenTo(session: MachineSession): void {
+    if (this.#listened?.session === session) return
+    this.#listened?.stop()
+    this.#listened = { session, stop: session.commands.on(() => this.invalidate()) }
+  }
+
   /** The children of one folder below the root. A path that leaves it, or a link, offers nothing. */
-  async #folder(folder: string, fragment: string, signal: AbortSignal): Promise<Candidate[]> {
-    const segments = folder.split('/').filter((segment) => segment !== '' && segment !== '.')
-    if (segments.some((segment) => segment === '..' || this.#limits.excluded.has(segment))) return []
-    let path = this.#root
-    for (const segment of segments) {
-      path = childOf(path, segment)
-      const stat = await this.#files.stat({ path, shown: path }, { signal, follow: false })
-      if (stat?.type !== 'directory') return []
-    }
-    const candidates = (await this.#children(path, folder, signal)).filter(
-      (candidate) => fragment.startsWith('.') || !candidate.path.slice(folder.length).startsWith('.'),
+  async #folder(
+    session: MachineSession,
+    folder: string,
+    fragment: string,
+    signal: AbortSignal,
+  ): Promise<Candidate[]> {
+    const { excluded, maxResults } = this.#limits
+    if (folder.split('/').some((segment) => excluded.has(segment))) return []
+    const path = this.#below(folder)
+    if (path === undefined) return []
+    const segments = segmentsOf(path).slice(segmentsOf(this.#root).length)
+    const children = await childrenOf(session, this.#root, segments, folder, excluded, signal)
+    const offered = children.filter(
+      (candidate) => fragment.startsWith('.') || !candidate.path.startsWith('.', folder.length),
     )
-    return rank(candidates, fragment, this.#limits.maxResults)
+    return rank(offered, fragment, maxResults)
   }
 
-  async #children(path: RemotePath, prefix: string, signal: AbortSignal): Promise<Candidate[]> {
-    const entries = await this.#files.list({ path, shown: path }, { signal }).catch((error: unknown) => {
-      if (error instanceof FileError) return []
-      throw error
-    })
-    return entries.flatMap((entry): Candidate[] => {
-      if (entry.isLink) return []
-      if (entry.type === 'directory') {
-        return this.#limits.excluded.has(entry.name)
-          ? []
-          : [{ path: `${prefix}${entry.name}`, kind: 'directory' }]
-      }
-      return entry.type === 'file' ? [{ path: `${prefix}${entry.name}`, kind: 'file' }] : []
-    })
-  }
-
-  async #wholeTree(signal: AbortSignal): Promise<readonly Candidate[]> {
-    const session = await this.#machine.session(signal)
-    const found =
-      session.shell?.programs.find === undefined ? await this.#walk(signal) : await this.#find(signal)
-    return found.toSorted(byDepth).slice(0, this.#limits.maxEntries)
-  }
-
-  /** One `find` on the machine: folders, an empty name, then files. */
-  async #find(signal: AbortSignal): Promise<Candidate[]> {
-    const prune = [...this.#limits.excluded].flatMap((name) => ['-type', 'd', '-name', name, '-prune', '-o'])
-    const script = 'k=$1; shift; find . "$@" -type "$k" -print0'
-    const both = `s='${script}'; sh -c "$s" s d "$@"; printf '\\0'; sh -c "$s" s f "$@"`
-    const process = new RemoteProcess(
-      this.#machine,
-      {
-        argv: ['sh', '-c', both, 'presence', ...prune],
-        folder: this.#root,
-        env: {},
-        input: 'none',
-        graceMs: 1000,
-      },
-      (_session, request) => request,
-    )
-    const abort = (): void => process.terminate()
-    signal.addEventListener('abort', abort, { once: true })
-    const chunks: Buffer[] = []
-    let bytes = 0
-    process.stderr.resume()
-    process.stdout.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes <= LONGEST_LISTING) chunks.push(chunk)
-      else process.terminate()
-    })
+  #below(folder: string): RemotePath | undefined {
     try {
-      await process.done
-    } finally {
-      signal.removeEventListener('abort', abort)
+      const path = joinRemote(this.#root, folder)
+      return containsPath(this.#root, path) ? path : undefined
+    } catch (error) {
+      if (error instanceof InvalidRemotePathError) return undefined
+      throw error
     }
-    signal.throwIfAborted()
-    return parseListing(Buffer.concat(chunks).toString('utf8'))
   }
-
-  /** Folder by folder over SFTP, for accounts that run no commands. */
-  async #walk(signal: AbortSignal): Promise<Candidate[]> {
-    const found: Candidate[] = []
-    let level: { readonly path: RemotePath; readonly prefix: string }[] = [{ path: this.#root, prefix: '' }]
-    while (level.length > 0 && found.length < this.#limits.maxEntries) {
-      const next: typeof level = []
-      for (let at = 0; at < level.length && found.length < this.#limits.maxEntries; at += FOLDERS_AT_ONCE) {
-        const folders = level.slice(at, at + FOLDERS_AT_ONCE)
-        const children = await Promise.all(
-          folders.map(({ path, prefix }) => this.#children(path, prefix, signal)),
-        )
-        for (const candidate of children.flat()) {
-          found.push(candidate)
-          if (candidate.kind === 'directory') {
-            next.push({ path: childOf(this.#root, candidate.path), prefix: `${candidate.path}/` })
-          }
-        }
-      }
-      level = next
-    }
-    return found
-  }
-}
-
-/** The order of a walk that takes folders level by level and names in order. */
-function byDepth(a: Candidate, b: Candidate): number {
-  const left = a.path.split('/')
-  const right = b.path.split('/')
-  if (left.length !== right.length) return left.length - right.length
-  for (const [index, segment] of left.entries()) {
-    const order = compareText(segment, right[index] ?? '')
-    if (order !== 0) return order
-  }
-  return 0
-}
-
-export function parseListing(output: string): Candidate[] {
-  const names = output.split('\0')
-  const border = names.indexOf('')
-  return names.flatMap((name, index): Candidate[] => {
-    const path = name.startsWith('./') ? name.slice(2) : ''
-    if (path === '') return []
-    return [{ path, kind: index < border ? 'directory' : 'file' }]
-  })
 }

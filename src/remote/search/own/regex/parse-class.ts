@@ -43,22 +43,18 @@ export function escapedClass(letter: string): string | undefined {
 /** What follows `\p` or `\P`. */
 export function propertyClass(text: PatternText, opposite: boolean): string {
   let name = text.next()
-  let negated = opposite
-  if (name === '{') {
-    name = text.upTo('}') ?? ''
-    if (name.startsWith('^')) {
-      negated = !negated
-      name = name.slice(1)
-    }
-  }
+  if (name === '{') name = text.upTo('}') ?? ''
+  if (name.startsWith('^')) throw text.invalid('Unicode property not found')
   const property = known(name)
   if (property === undefined) {
     throw notExact(`the Unicode class "${name}"`, 'spell it as Unicode does, e.g. \\p{Greek} or \\p{Lu}')
   }
-  return `[${negated ? '^' : ''}${property}]`
+  return `[${opposite ? '^' : ''}${property}]`
 }
 
 function known(name: string): string | undefined {
+  // V8 has it without the long s that it shares with either case; ranges it folds as Unicode does.
+  if (name === 'ASCII') return ASCII['ascii']
   const [key, value] = name.split(/[:=]/, 2)
   const spellings =
     value === undefined
