@@ -27,6 +27,9 @@ import { shipInstaller } from '../../scripts/install/ship.ts'
 import { program } from '../../scripts/project/checkout.ts'
 import { run, type Outcome } from '../../scripts/project/children.ts'
 
+/** In memory where that can be: the installer forces every step to the disk. */
+const BASE = existsSync('/dev/shm') ? '/dev/shm' : '/var/tmp'
+
 export const OLD_VERSION = '0.0.9'
 
 /** The user's own patches: comments, a flow map and a change of a row, in no particular style. */
@@ -96,7 +99,7 @@ export interface RigOptions {
 }
 
 export async function startInstallRig(options: RigOptions): Promise<InstallRig> {
-  const folder = realpathSync(mkdtempSync('/var/tmp/presence-installer-'))
+  const folder = realpathSync(mkdtempSync(join(BASE, 'presence-installer-')))
   chmodSync(folder, 0o755)
   const [shipped, userHome, homes] = ['shipped', 'user', 'homes'].map((name) => join(folder, name)) as [
     string,

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { STATUS } from '../../../scripts/machine/embedded/sftp/status.ts'
 import { TYPE } from '../../../scripts/machine/embedded/sftp/wire.ts'
 import { readAll } from '../../../src/remote/files/read.ts'
+import { contentOfBytes } from '../../../src/remote/files/saving/content.ts'
 import { writeTemporary } from '../../../src/remote/files/saving/temporary.ts'
 import type { MachineSession } from '../../../src/remote/session.ts'
 import {
@@ -47,7 +48,7 @@ function judge(verdict: (name: SftpRequest['name'], times: number) => Verdict): 
 const at = (name: string): string => join(fake.home, name)
 const hash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 const write = (name: string, size: number, outfit?: Parameters<typeof writeTemporary>[3]): Promise<void> =>
-  writeTemporary(session, file(at(name)).path, randomBytes(size), outfit, undefined)
+  writeTemporary(session, file(at(name)).path, contentOfBytes(randomBytes(size)), outfit, undefined)
 
 describe('a small file', () => {
   it('is read in one flight after it was opened, its end included', async () => {
@@ -131,7 +132,7 @@ describe('a large file', () => {
       return request
     }
     const content = randomBytes(3 * MIB + 5)
-    await writeTemporary(session, file(at('f')).path, content, undefined, undefined)
+    await writeTemporary(session, file(at('f')).path, contentOfBytes(content), undefined, undefined)
     expect(hash(readFileSync(at('f')))).toBe(hash(content))
     expect(longest).toBeLessThanOrEqual(34_000)
     expect(hash(await readAll(session, file(at('f')), content.length, 4 * MIB))).toBe(hash(content))

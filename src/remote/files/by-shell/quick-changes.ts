@@ -13,7 +13,7 @@ import type { Handover } from '../memory/handover.ts'
 import type { Leftovers } from '../saving/leftovers.ts'
 import { lookByShell } from './look.ts'
 import type { LookSize } from './look-size.ts'
-import { publishByShell } from './publish-by-shell.ts'
+import { LARGEST_BY_SHELL, publishByShell } from './publish-by-shell.ts'
 import type { Shown } from '../read.ts'
 import type { FileStat } from '../stat.ts'
 import { withUnixLineEnds, type LiteralEdit } from '../text.ts'
@@ -46,6 +46,7 @@ export class QuickChanges {
     options: ChangeOptions,
   ): Promise<WriteOutcome | undefined> {
     const version = guard.kind === 'version' ? guard.version : undefined
+    if (content.length > LARGEST_BY_SHELL) return undefined
     const present = await this.#present(session, file, version, options)
     if (present === undefined || (guard.kind === 'absent' && present.stat !== undefined)) return undefined
     const bytes = Buffer.from(content, 'utf8')

@@ -16,6 +16,7 @@ import {
   type WriteGuard,
   type WriteOutcome,
 } from './change.ts'
+import { contentOfBytes, contentOfText } from './content.ts'
 import type { ContentMemory } from '../memory/content-memory.ts'
 import { edited } from './edited.ts'
 import { FileError, asFileError } from '../errors.ts'
@@ -27,6 +28,8 @@ import { statPath, type FileStat } from '../stat.ts'
 import { withUnixLineEnds, type LiteralEdit } from '../text.ts'
 import { VolumeError } from './volume.ts'
 
+/** At a time, of a content whose hash is kept. */
+const REMEMBERED_BYTES = 64 * 1024
 const DANGLING = ': it is a link to something that does not exist; write to that, or remove the link'
 
 /** What changes need of the files that they belong to. */
@@ -147,24 +150,26 @@ export class Changes {
     }
     if (guard.kind === 'absent' && existing !== undefined) throw alreadyThere(file)
     if (guard.kind === 'version') this.#requireVersion(file, 'write', existing, guard.version, undefined)
-    const bytes = Buffer.from(content, 'utf8')
+    const outgoing = contentOfText(content)
     let old: Buffer | undefined
     const version = await publish(
       session,
       {
         path: file.path,
-        content: bytes,
+        content: outgoing,
         outfit: existing,
         onlyIfAbsent: guard.kind === 'absent',
         before: async () => {
-          old = await this.#contentFor(session, file, existing, guard, bytes.length, diffLimit, signal)
+          old = await this.#contentFor(session, file, existing, guard, outgoing.length, diffLimit, signal)
           if (guard.kind === 'version') this.#requireVersion(file, 'write', existing, guard.version, old)
         },
       },
       this.#around.leftovers,
       signal,
     )
-    this.#around.memory.remember(file.path, version, bytes)
+    const memory = this.#around.memory.watch(file.path, version)
+    if (memory !== undefined) for (const piece of outgoing.pieces(() => REMEMBERED_BYTES)) memory.piece(piece)
+    memory?.done()
     return {
       created: existing === undefined,
       version,
@@ -191,7 +196,7 @@ export class Changes {
     const { before, after, content } = edited(file, bytes, edit)
     const published = await publish(
       session,
-      { path: file.path, content, outfit: existing, onlyIfAbsent: false },
+      { path: file.path, content: contentOfBytes(content), outfit: existing, onlyIfAbsent: false },
       this.#around.leftovers,
       signal,
     )

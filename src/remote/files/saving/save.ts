@@ -9,6 +9,7 @@ import type { SftpChannel } from '../../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../../ssh/errors.ts'
 import type { MachineSession } from '../../session.ts'
 import { FileError, isAbsent } from '../errors.ts'
+import type { Content } from './content.ts'
 import type { Leftovers } from './leftovers.ts'
 import { statPath, typeOf, type FileType } from '../stat.ts'
 import { temporaryBeside, writeTemporary, type Outfit } from './temporary.ts'
@@ -16,7 +17,7 @@ import { explainedByVolume } from './volume.ts'
 
 export interface Publication {
   readonly path: RemotePath
-  readonly content: Buffer
+  readonly content: Content
   /** What the file that is replaced has; undefined for a new file, which only its owner may read. */
   readonly outfit: Outfit | undefined
   /** Refuse when something exists at the path, in the same step that would publish. */

@@ -9,6 +9,7 @@ import { childOf, nameOf, parentOf, type RemotePath } from '../../../base/remote
 import type { FileAttributes, SftpChannel, SftpHandle } from '../../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../../ssh/errors.ts'
 import type { MachineSession } from '../../session.ts'
+import type { Content } from './content.ts'
 import { takeLane, type Lane } from '../transfer/lane.ts'
 import { outgoing } from '../transfer/outgoing.ts'
 
@@ -46,7 +47,7 @@ const OWN = new WeakMap<MachineSession, number>()
 export async function writeTemporary(
   session: MachineSession,
   path: RemotePath,
-  content: Buffer,
+  content: Content,
   outfit: Outfit | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -67,7 +68,7 @@ interface Task {
   readonly session: MachineSession
   readonly lane: Lane
   readonly path: RemotePath
-  readonly content: Buffer
+  readonly content: Content
   readonly outfit: Outfit | undefined
   /** Permissions. */
   readonly wanted: number
