@@ -12,7 +12,7 @@ import { findProgram } from '../project/programs.ts'
 import { Secrets } from '../../src/ssh/auth/secrets.ts'
 import { forecastSettings, resolveHop, resolveSettings } from '../../src/ssh/config/resolve.ts'
 import { defaultSources } from '../../src/ssh/config/sources.ts'
-import type { Link } from '../../src/ssh/connection/link.ts'
+import type { Exec, Link } from '../../src/ssh/connection/link.ts'
 import { ConnectionPool } from '../../src/ssh/connection/pool.ts'
 import { NOBODY } from '../../src/ssh/questions.ts'
 import type { BenchServer } from './server.ts'
@@ -58,9 +58,9 @@ export async function withOurLink<T>(
   }
 }
 
-/** The command `true`, from the request to the closed channel. */
-export async function ourTrue(link: Link): Promise<void> {
-  const channel = await link.exec('true')
+/** The command `true` in a channel of its own, from the request to its exit. */
+export async function ourTrue(on: { readonly exec: Exec }): Promise<void> {
+  const channel = await on.exec('true')
   channel.stdout.resume()
   channel.stderr.resume()
   const { exitCode } = await channel.exit
@@ -87,8 +87,11 @@ export async function coldSsh(server: BenchServer): Promise<void> {
 export interface Master {
   /** Options of `ssh` and `sftp` by which they go over its connection; the host is to follow. */
   readonly options: readonly string[]
-  /** `ssh host true` as a new process over the master's connection. */
-  runTrue(): Promise<void>
+  /**
+   * A command line as `ssh host …`, a new process over the master's connection.
+   * @returns what it printed. @throws when it did not end with exit code 0.
+   */
+  output(command: string): Promise<string>
   stop(): Promise<void>
 }
 
@@ -102,15 +105,16 @@ export async function startMaster(server: BenchServer): Promise<Master> {
     if (Date.now() > until) throw new Error('the ssh master did not come up')
     await new Promise((resume) => setTimeout(resume, 20))
   }
-  const runTrue = (): Promise<void> => succeed(['ssh', ...options, server.alias, 'true'])
-  return { options, runTrue, stop: () => master.stop() }
+  const output = (command: string): Promise<string> => succeed(['ssh', ...options, server.alias, command])
+  return { options, output, stop: () => master.stop() }
 }
 
 export function assertSsh(): void {
   if (findProgram('ssh') === undefined) throw new Error('there is no ssh program to compare with')
 }
 
-async function succeed(argv: readonly string[]): Promise<void> {
-  const { code, stderr } = await run(argv)
+async function succeed(argv: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(argv)
   if (code !== 0) throw new Error(`${argv.join(' ')}: ${stderr.trim()}`)
+  return stdout
 }

@@ -116,7 +116,7 @@ async function measure(place: Place, findings: Findings, rounds: number): Promis
           },
           { name: 'cold', measure: () => timed(() => coldSsh(server)) },
           { name: 'warm', measure: () => timed(() => ourTrue(warm)) },
-          { name: 'mastered', measure: () => timed(() => master.runTrue()) },
+          { name: 'mastered', measure: () => timed(() => master.output('true')) },
         ],
         rounds,
       ),

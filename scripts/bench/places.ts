@@ -5,7 +5,7 @@ import { poured, startPour } from '../bed/raw-rate.ts'
 import { roundTrips, roundTripsFromOutside, startEcho } from '../bed/round-trip.ts'
 import { freePort } from '../project/port.ts'
 import { median } from './rounds.ts'
-import { startServer, type BenchServer } from './server.ts'
+import { startServer, type BenchServer, type ServerOptions } from './server.ts'
 
 export interface Place {
   /** As rows call it. */
@@ -19,8 +19,8 @@ export interface Place {
   roundTrips(times: number): Promise<number[]>
   /** Milliseconds in which so many bytes come or go over the line by TCP alone. */
   poured(direction: 'from' | 'to', bytes: number): Promise<number>
-  /** A server beside the other, that serves files and runs no commands; goes with the place. */
-  filesOnly(): Promise<BenchServer>
+  /** A server beside the other, with a home of its own; goes with the place. */
+  another(options?: Omit<ServerOptions, 'within'>): Promise<BenchServer>
   stop(): Promise<void>
 }
 
@@ -71,8 +71,8 @@ async function place(
       roundTrip: async () => median(await roundTrips(echo, 5)),
       roundTrips: (times) => roundTripsFromOutside(echo, times),
       poured: async (direction, bytes) => poured(await (pouring ??= startPouring()), direction, bytes),
-      filesOnly: async () => {
-        const other = await startServer(host, await freePort(), { within, filesOnly: true })
+      another: async (options = {}) => {
+        const other = await startServer(host, await freePort(), { ...options, within })
         undo.push(() => other.stop())
         return other
       },

@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path'
 import { startChild } from '../project/children.ts'
 import { atTheEnd } from '../project/endings.ts'
 import { findProgram } from '../project/programs.ts'
+import { hiding } from '../machine/hiding.ts'
 import { layOut, quoted, sessionEnvironment, writeClientFiles } from '../machine/layout.ts'
 import { descendantsOf, endProcesses } from '../machine/processes.ts'
 
@@ -34,6 +35,8 @@ export interface ServerOptions {
   readonly within?: readonly string[]
   /** It serves files and runs no commands. */
   readonly filesOnly?: boolean
+  /** Its commands find no ripgrep. */
+  readonly noRipgrep?: boolean
 }
 
 const STARTING_MS = 10_000
@@ -41,12 +44,13 @@ const STARTING_MS = 10_000
 export async function startServer(
   host: string,
   port: number,
-  { within = [], filesOnly = false }: ServerOptions = {},
+  { within = [], filesOnly = false, noRipgrep = false }: ServerOptions = {},
 ): Promise<BenchServer> {
   const program = findProgram('sshd')
   if (program === undefined) throw new Error('there is no sshd on this computer')
   const folder = await mkdtemp(join(tmpdir(), 'presence-bench-'))
   const layout = await layOut({ folder, alias: 'bench' })
+  if (noRipgrep) await rm(join(layout.bin, 'rg'), { force: true })
   const user = userInfo().username
   const environment = Object.entries(sessionEnvironment(layout)).map(([name, value]) => `"${name}=${value}"`)
   const server = [
@@ -74,7 +78,7 @@ export async function startServer(
   // Debian's sshd, started as root, wants this folder and its service makes it.
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true, mode: 0o755 })
   const argv = [resolve(program), '-D', '-f', layout.sshdConfigFile, '-E', layout.logFile]
-  const sshd = await startChild([...within, ...argv])
+  const sshd = await startChild([...within, ...(noRipgrep ? hiding('rg') : []), ...argv])
   const end = async (): Promise<void> => {
     const connections = await descendantsOf(sshd.pid)
     await sshd.stop()

@@ -1,8 +1,9 @@
 import { mkdirSync, realpathSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { hiding } from '../../scripts/machine/hiding.ts'
 import { call, setStage, stepOf, type Stage } from '../support/host.ts'
-import { furnish, hiding } from '../support/userlands.ts'
+import { furnish } from '../support/userlands.ts'
 
 // Each test boots a whole host at least once.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })

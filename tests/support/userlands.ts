@@ -1,8 +1,9 @@
 /** Machines without ripgrep, with one or another set of basic programs first on the PATH of their commands. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findProgram } from '../../scripts/project/programs.ts'
+import { hiding } from '../../scripts/machine/hiding.ts'
 import { startOpenSsh, type OpenSshOptions } from '../../scripts/machine/openssh.ts'
 import { rigOf, type Rig } from './rig.ts'
 
@@ -49,15 +50,6 @@ esac
 for a do case $a in -*[PZ]*) case $a in -e*) ;; *) echo "grep: unknown option" >&2; exit 2 ;; esac ;; esac; break; done
 exec /usr/bin/grep "$@"
 `,
-}
-
-/** Argv in front of a server's own that hides a program from all it starts. */
-export function hiding(program: string): string[] {
-  const found = findProgram(program)
-  const hidden = found === undefined ? [] : ['--ro-bind', '/dev/null', realpathSync(found)]
-  // sshd as root changes accounts, which a sandbox would forbid it.
-  const privileges = process.getuid?.() === 0 ? ['--cap-add', 'ALL'] : []
-  return ['bwrap', '--die-with-parent', '--dev-bind', '/', '/', ...hidden, ...privileges, '--']
 }
 
 /** Put the programs of a userland into a machine's own `bin`; a ripgrep that the rig put there goes. */

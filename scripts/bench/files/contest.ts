@@ -1,7 +1,8 @@
 /** Tasks measured with everybody who can do them, in turn, at one place. */
 import type { Findings } from '../bench.ts'
-import { LOOPBACK, type Place } from '../places.ts'
-import { inTurn, type Subject } from '../rounds.ts'
+import { measureEntries, type Entry, type Frame, type Measured } from '../entries.ts'
+import type { Place } from '../places.ts'
+import type { Subject } from '../rounds.ts'
 import type { Client } from './client.ts'
 import type { Ground } from './ground.ts'
 import type { Task } from './tasks.ts'
@@ -12,24 +13,9 @@ export interface Heat {
   readonly entries: readonly { readonly client: Client; readonly rounds: Subject<string>['rounds'] }[]
 }
 
-/** A median, with the round trip that was measured in the same rounds. */
-export interface Taken {
-  readonly place: string
+/** What was measured of a task. */
+export interface Taken extends Omit<Measured, 'what'> {
   readonly task: Task
-  readonly who: string
-  readonly ms: number
-  readonly roundTrip: number
-}
-
-const ROUND_TRIP = 'one TCP round trip'
-
-/** Between two small pieces of work: a server has little to end. */
-const SETTLING_MS = 40
-
-export interface Frame {
-  readonly rounds: number
-  /** So long at most, if one round has been counted by then; a slow computer measures less often. */
-  readonly atMostSeconds: number
 }
 
 /** Tells a row for each client of each task. */
@@ -38,54 +24,35 @@ export async function contest(
   findings: Findings,
   ground: Ground,
   heats: readonly Heat[],
-  { rounds, atMostSeconds }: Frame,
+  frame: Frame,
 ): Promise<Taken[]> {
   const pairs = heats.flatMap(({ task, entries }) =>
-    entries.map((entry) => ({ task, ...entry, name: `${task.what} / ${entry.client.who}` })),
+    entries.map(({ client, rounds }) => ({ task, entry: entryOf(task, client, rounds, ground) })),
   )
-  const subjects = pairs.map(({ task, client, rounds: wanted, name }): Subject<string> => ({
-    name,
-    measure: () => task.measure(client, ground),
-    ...(wanted === undefined ? {} : { rounds: wanted }),
-  }))
-  let begun = 0
-  const line: Subject<string> = {
-    name: ROUND_TRIP,
-    measure: () => {
-      begun += 1
-      return place.roundTrip()
-    },
-  }
-  const medians = await inTurn([line, ...subjects], rounds, SETTLING_MS, atMostSeconds * 1000)
-  const counted = begun - 1
-  const fewer = counted < rounds ? `${counted} of ${rounds} rounds, for want of time` : undefined
-  const median = (name: string): number => medians[name] ?? Number.NaN
-  const roundTrip = median(ROUND_TRIP)
-  for (const { task } of heats) {
-    const mine = pairs.filter((pair) => pair.task === task)
-    const [ours] = mine
-    for (const { client, name } of mine) {
-      const ms = median(name)
-      const notes = [...(task.mib === undefined ? [] : [rate(task.mib, ms)]), client.note, fewer]
-      const note = notes.filter((one) => one !== undefined).join('; ')
-      findings.row({
-        place: place.label,
-        what: task.what,
-        who: client.who,
-        ms,
-        roundTrips: place.label === LOOPBACK ? null : ms / roundTrip,
-        ...(ours === undefined || ours.client === client ? {} : { oursToThis: median(ours.name) / ms }),
-        ...(note === '' ? {} : { note }),
-      })
-    }
-  }
-  return pairs.map(({ task, client, name }) => ({
-    place: place.label,
-    task,
+  const measured = await measureEntries(
+    place,
+    findings,
+    pairs.map(({ entry }) => entry),
+    frame,
+  )
+  return pairs.flatMap(({ task }, at) => {
+    const one = measured[at]
+    return one === undefined ? [] : [{ ...one, task }]
+  })
+}
+
+function entryOf(task: Task, client: Client, rounds: Subject<string>['rounds'], ground: Ground): Entry {
+  const { mib } = task
+  return {
+    what: task.what,
     who: client.who,
-    ms: median(name),
-    roundTrip,
-  }))
+    measure: () => task.measure(client, ground),
+    notes: (ms) => [
+      ...(mib === undefined ? [] : [rate(mib, ms)]),
+      ...(client.note === undefined ? [] : [client.note]),
+    ],
+    ...(rounds === undefined ? {} : { rounds }),
+  }
 }
 
 export function rate(mib: number, ms: number): string {

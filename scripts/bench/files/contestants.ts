@@ -52,7 +52,9 @@ export async function gather(place: Place, ground: Ground, findings: Findings): 
   }
   try {
     const master = await gone(startMaster(server))
-    const provider = await gone(startProvider({ full: server, plain: await place.filesOnly() }))
+    const provider = await gone(
+      startProvider({ full: server, plain: await place.another({ filesOnly: true }) }),
+    )
     const ours = new OurFiles(provider, 'full', ground.folder, OURS)
     const filesOnly = new OurFiles(provider, 'plain', ground.folder, OURS_FILES_ONLY)
     await Promise.all([ours.open(), filesOnly.open()])

@@ -5,6 +5,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ToolCall } from '../../model/script.ts'
+import { WrongAnswer } from '../answers.ts'
 import { lines, NEEDLE, NEEDLES, TABLES, TABLES_PATTERN } from './project.ts'
 
 export interface ToolCase {
@@ -16,8 +17,6 @@ export interface ToolCase {
   /** @throws WrongAnswer when the answers, or what lies in the project now, are not right. */
   check(answers: readonly string[], project: string, serial: number): Promise<void>
 }
-
-export class WrongAnswer extends Error {}
 
 /** Lines of a file that `read` gives at once: its output ends at 50 KiB, whatever the file's size. */
 const READ_LINES = 800

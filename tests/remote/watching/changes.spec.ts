@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startRig, type Rig } from '../../support/rig.ts'
-import { hiding } from '../../support/userlands.ts'
+import { hiding } from '../../../scripts/machine/hiding.ts'
 import { listen, stateOf, type Ears } from './ears.ts'
 
 const HARD_NAMES = [
