@@ -90,7 +90,7 @@ async function measure(
     const subjects: Subject<string>[] = [{ name: ROUND_TRIP, measure: () => place.roundTrip() }]
     for (const [server, suffix] of [
       [place.server, ''],
-      [await place.filesOnly(), FILES_ONLY],
+      [await place.another({ filesOnly: true }), FILES_ONLY],
     ] as const) {
       const user = new Typing(server, project)
       undo.push(() => user.stop())
