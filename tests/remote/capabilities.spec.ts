@@ -192,7 +192,7 @@ describe('a machine that lacks much', () => {
     expect(shell).toMatchObject({
       stat: 'none',
       find: 'none',
-      bwrap: false,
+      confiner: undefined,
       locale: { lang: 'de_DE.UTF-8', lcAll: 'C', charmap: '', utf8: false },
       programs: { bash: undefined, rg: undefined, find: undefined },
     })

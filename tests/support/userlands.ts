@@ -53,8 +53,15 @@ exec /usr/bin/grep "$@"
 
 /** Argv in front of a server's own that hides a program from all it starts. */
 export function hiding(program: string): string[] {
-  const found = findProgram(program)
-  const hidden = found === undefined ? [] : ['--ro-bind', '/dev/null', realpathSync(found)]
+  return replacing({ [program]: '/dev/null' })
+}
+
+/** Argv in front of a server's own that puts a file in the place of each program, for all it starts. */
+export function replacing(programs: Readonly<Record<string, string>>): string[] {
+  const hidden = Object.entries(programs).flatMap(([program, by]) => {
+    const found = findProgram(program)
+    return found === undefined ? [] : ['--ro-bind', by, realpathSync(found)]
+  })
   // sshd as root changes accounts, which a sandbox would forbid it.
   const privileges = process.getuid?.() === 0 ? ['--cap-add', 'ALL'] : []
   return ['bwrap', '--die-with-parent', '--dev-bind', '/', '/', ...hidden, ...privileges, '--']
