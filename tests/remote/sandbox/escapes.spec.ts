@@ -112,7 +112,7 @@ describe.each(CASES)('a command that %s confines, run by %s', (means, as) => {
     expect(at.session.shell?.confiner?.means).toBe(means === 'bwrap' ? 'bwrap' : 'namespaces')
   })
 
-  it('writes in the workspace when it may, and nowhere when it may only read', () => {
+  it('C67: writes in the workspace when it may, and nowhere when it may only read', () => {
     expect(outcomes('workspace-write', 'inside', 'through a twin')).toEqual(['done', 'done'])
     expect(outcomes('read-only', 'inside', 'through a twin')).toEqual(['failed', 'failed'])
     expect(readFileSync(join(at.workspace, 'inside'), 'utf8')).toBe('escaped\n')
