@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Confiner } from '../../../src/remote/capabilities.ts'
 import { confinementOf, NOT_CONFINED, waysOut, wrappedArgv } from '../../../src/remote/confine.ts'
+import { LONGEST_LINE_EVER, startScript } from '../../../src/remote/shell/command-line.ts'
+import { LAUNCH } from '../../../src/remote/shell/scripts.ts'
 import { findProgram } from '../../../scripts/project/programs.ts'
 import { startConfined, type Confined } from '../../support/confined.ts'
 import { replacing } from '../../support/userlands.ts'
@@ -33,6 +35,13 @@ describe('a machine', () => {
     const gone = at.start('read-only', ['sh', '-c', 'kill -TERM $$'])
     expect(await gone.done).toEqual({ exitCode: 143, signal: null })
   })
+})
+
+it('the start of a confined terminal fits into a command line, whatever the login shell is', () => {
+  const confiner = { means: 'namespaces', program: '/usr/bin/unshare', shownAs: 'own' } as const
+  const argv = wrappedArgv(['x'.repeat(500)], { mode: 'read-only', root: undefined }, confiner, 1000)
+  for (const shell of ['posix', 'foreign'] as const)
+    expect(startScript(LAUNCH, ['MARK', ...argv], shell, LONGEST_LINE_EVER).preamble).toBe('')
 })
 
 /** `/bin/sh` of most Linux machines is one of these. */
