@@ -194,7 +194,7 @@ function capabilitiesOf(session: MachineSession): ProbedCapabilities {
   if (shell === undefined) {
     return { sftp: sftpAvailable, files, noCommands: whyNoCommands(session), loginShell, shell: null }
   }
-  const { os, user, home, tmp, stat, find, bwrap, locale, programs } = shell
+  const { os, user, home, tmp, stat, find, confiner, locale, programs } = shell
   return {
     sftp: sftpAvailable,
     files,
@@ -209,7 +209,7 @@ function capabilitiesOf(session: MachineSession): ProbedCapabilities {
       locale,
       stat,
       find,
-      bubblewrap: bwrap,
+      confinement: confiner?.means ?? null,
       programs: Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, path ?? null])),
     },
   }

@@ -67,7 +67,8 @@ export interface ProbedCapabilities {
     /** How exact changes of files are seen: `gnu` and `bsd` in nanoseconds, otherwise in seconds. */
     readonly stat: string
     readonly find: string
-    readonly bubblewrap: boolean
+    /** How commands can be confined; null: they cannot. */
+    readonly confinement: 'bwrap' | 'namespaces' | null
     /** Absolute paths; null: not there. */
     readonly programs: Readonly<Record<string, string | null>>
   } | null

@@ -62,7 +62,7 @@ function capabilityRows({ files, noCommands, loginShell, shell }: ProbedCapabili
     ],
     ['Temporary folder', shell.temporary],
     ['Changes seen to', seenTo(shell.stat)],
-    ['Confinement', shell.bubblewrap ? 'bubblewrap, which works there' : 'none: no usable bubblewrap'],
+    ['Confinement', confinement(shell.confinement)],
   ]
 }
 
@@ -83,6 +83,17 @@ function fileRows({
       ? [['Folders', 'not those that commands see'] satisfies [string, string]]
       : []),
   ]
+}
+
+function confinement(means: 'bwrap' | 'namespaces' | null): string {
+  switch (means) {
+    case 'bwrap':
+      return 'bubblewrap, which works there'
+    case 'namespaces':
+      return 'user namespaces, which work there'
+    case null:
+      return 'none: neither bubblewrap nor user namespaces can be used'
+  }
 }
 
 function seenTo(stat: string): string {

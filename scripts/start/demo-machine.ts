@@ -1,6 +1,11 @@
 /** The demo machine with a fresh copy of the sample project on it, as a target. */
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseProbe } from '../../src/remote/capabilities.ts'
+import { startProbe } from '../../src/remote/shell/command-line.ts'
+import { markedLines } from '../../src/remote/shell/marked-answer.ts'
+import { randomMark } from '../../src/remote/shell/marked.ts'
+import { PROBE } from '../../src/remote/shell/scripts.ts'
 import { witnessOf } from '../machine/independent.ts'
 import { startMachine } from '../machine/start.ts'
 import type { DemoMachine } from '../machine/machine.ts'
@@ -32,7 +37,7 @@ export async function demoTarget(folder: string): Promise<Target> {
         : `an SSH server inside this program (no sshd is installed here), on ${machine.host}:${machine.port}`,
       ...(confined
         ? []
-        : ['this computer has no usable bubblewrap: the demo machine is set to run commands unconfined']),
+        : ['this computer can confine no commands: the demo machine is set to run them unconfined']),
     ],
   }
 }
@@ -52,8 +57,10 @@ async function makeRepository(project: string): Promise<void> {
   await writeFile(join(git, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = false\n')
 }
 
-/** Tried by use, as only that tells: an installed bubblewrap may still not be allowed to work. */
+/** Tried by use, as Presence itself does: what is installed may still not be allowed to work. */
 async function canConfine(machine: DemoMachine): Promise<boolean> {
-  const command = 'bwrap --ro-bind / / --dev /dev --unshare-pid --proc /proc --die-with-parent -- true'
-  return (await machine.run(command)).code === 0
+  const mark = randomMark()
+  const { stdout } = await machine.run(startProbe(PROBE, mark).commandLine)
+  const answer = markedLines(stdout, mark, '')
+  return answer.kind === 'answer' && parseProbe(answer.lines).confiner !== undefined
 }

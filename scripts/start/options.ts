@@ -20,7 +20,7 @@ export const USAGE = `npm start [-- options]
   --port N               port of the page (default: a free one)
   --machine ALIAS        use this machine of your own SSH configuration instead …
   --path FOLDER          … with this folder on it as the workspace (absolute)
-  --unconfined           … and run its commands unconfined if it has no bubblewrap
+  --unconfined           … and run its commands unconfined if it cannot confine them
   --help                 this text`
 
 export class UsageError extends Error {}

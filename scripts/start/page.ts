@@ -63,6 +63,8 @@ function confinementText(confinement: string | undefined): string {
   switch (confinement) {
     case 'bwrap':
       return 'bubblewrap of the machine: commands write only where the session may'
+    case 'namespaces':
+      return 'user namespaces of the machine: commands write only where the session may'
     case 'unconfined-by-switch':
       return "none: commands run unconfined there, by the machine's switch"
     case 'none':

@@ -119,6 +119,7 @@ const en: Strings = {
   },
   confinement: {
     bwrap: 'commands are confined (bubblewrap)',
+    namespaces: 'commands are confined (user namespaces)',
     'unconfined-by-switch': 'commands run unconfined, as switched on for this machine',
     none: 'no confinement there: sandboxed commands are refused',
   },
@@ -239,6 +240,7 @@ const zh: Strings = {
   },
   confinement: {
     bwrap: '命令受沙箱限制（bubblewrap）',
+    namespaces: '命令受沙箱限制（用户命名空间）',
     'unconfined-by-switch': '已为此机器开启：命令不受沙箱限制',
     none: '该机器没有可用的沙箱：受限模式下的命令会被拒绝',
   },

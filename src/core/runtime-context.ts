@@ -9,6 +9,7 @@ import { SEAMS, type Presence } from './presence.ts'
 
 const CONFINEMENT = {
   bwrap: 'by bubblewrap in read-only and workspace-write mode',
+  namespaces: 'by user namespaces in read-only and workspace-write mode',
   'unconfined-by-switch': "none, by the machine's own switch",
   none: 'not available: commands need danger-full-access or an approval',
 } as const

@@ -5,7 +5,7 @@
 import { containsPath, parseRemotePath, type RemotePath } from '../base/remote-path.ts'
 import { PresenceError } from '../base/failure.ts'
 import type { Place } from '../places/place.ts'
-import { bwrapArgv, confinementOf, waysOut, type ConfinePolicy } from '../remote/confine.ts'
+import { waysOut, wrappedArgv, type ConfinePolicy } from '../remote/confine.ts'
 import { inForegroundGroup } from '../remote/shell/job-control.ts'
 import type { Fence } from '../remote/files/saving/change.ts'
 import { FileError } from '../remote/files/errors.ts'
@@ -85,17 +85,14 @@ export async function confinedArgv(
 ): Promise<string[]> {
   const { machine } = session
   const shell = session.requireShell()
-  switch (confinementOf(shell, presence.machines.get(machine)?.unconfined === true)) {
-    case 'bwrap': {
-      // A bind onto a link would bind beside what the link leads to.
-      const files = presence.files(machine)
-      const root = policy.root === undefined ? undefined : await files.settled(policy.root, ROOTS_SETTLED_MS)
-      const confined = use === 'terminal' ? inForegroundGroup(argv, shell) : argv
-      return bwrapArgv(confined, { ...policy, root })
-    }
-    case 'unconfined-by-switch':
-      return [...argv]
-    case 'none':
-      throw new UnconfinedError(machine)
+  const { confiner, uid } = shell
+  if (confiner === undefined) {
+    if (presence.machines.get(machine)?.unconfined === true) return [...argv]
+    throw new UnconfinedError(machine)
   }
+  // A bind onto a link would bind beside what the link leads to.
+  const files = presence.files(machine)
+  const root = policy.root === undefined ? undefined : await files.settled(policy.root, ROOTS_SETTLED_MS)
+  const confined = use === 'terminal' ? inForegroundGroup(argv, shell) : argv
+  return wrappedArgv(confined, { ...policy, root }, confiner, uid)
 }

@@ -34,13 +34,19 @@ export interface Shell {
   readonly find: FindFlavour
   /** What identifies `/` and the home, as the script `IDENTIFY` prints it. */
   readonly identities: readonly [root: string, home: string]
-  /** A use of bubblewrap with the profile we need succeeded. */
-  readonly bwrap: boolean
+  /** What commands can be confined by, as a use of it has shown; undefined where there is nothing. */
+  readonly confiner: Confiner | undefined
   /** What commands find set; empty text where it is not. */
   readonly locale: Locale
   /** Absolute paths of programs, where the machine has them. */
   readonly programs: Readonly<Record<'bash' | 'rg' | 'git' | 'setsid' | 'find', string | undefined>>
 }
+
+/** `program` is an absolute path: what stands earlier on the PATH of a later command is not meant. */
+export type Confiner =
+  | { readonly means: 'bwrap'; readonly program: string }
+  /** User namespaces by `unshare`; some can only show the account as root in there. */
+  | { readonly means: 'namespaces'; readonly program: string; readonly shownAs: 'own' | 'root' }
 
 export interface Locale {
   readonly lang: string
@@ -124,7 +130,7 @@ export function parseProbe(lines: readonly string[]): Shell {
     stat: flavour(text('stat')),
     find: flavour(text('finds')),
     identities: [text('root-is'), text('home-is')],
-    bwrap: text('bwrap') === 'yes',
+    confiner: confinerOf(text('confiner')),
     locale: localeOf(text),
     programs: {
       bash: program('bash'),
@@ -134,6 +140,14 @@ export function parseProbe(lines: readonly string[]): Shell {
       find: program('find'),
     },
   }
+}
+
+/** @param found - kind and program; what is no absolute path (an alias, say) is none. */
+function confinerOf(found: string): Confiner | undefined {
+  const [, kind, program] = /^(bwrap|own|root) (\/.*)$/.exec(found) ?? []
+  if (program === undefined) return undefined
+  if (kind === 'own' || kind === 'root') return { means: 'namespaces', program, shownAs: kind }
+  return { means: 'bwrap', program }
 }
 
 function flavour(text: string): StatFlavour & FindFlavour {

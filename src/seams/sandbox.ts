@@ -9,13 +9,19 @@ import { LocalSandboxProvider, type Config } from '@deepseek-ai/dsh-sandbox-loca
 import { sharePresence, type Presence } from '../core/presence.ts'
 import { StrayPathError } from '../places/errors.ts'
 import type { Place } from '../places/place.ts'
-import { confinementOf, waysOut } from '../remote/confine.ts'
+import { confinementOf, NOT_CONFINED, waysOut } from '../remote/confine.ts'
 import { markConfined } from './confined-argv.ts'
 import type { HostConfine, LaterConfineArguments } from './facts.ts'
 import { UNCONFINED_EXIT, UNCONFINED_SIGNATURE } from './told-failure.ts'
 
-/** What a write into one of bubblewrap's read-only binds says. */
+/** What a write into a read-only bind says, whoever made the bind. */
 const DENIAL_SIGNATURES = ['read-only file system']
+/** What says that a command was not run because confining it failed; each prints nothing else of its own. */
+const RUNNER_FAILURES = [
+  { allowedExitCodes: [UNCONFINED_EXIT], fatalSignatures: [UNCONFINED_SIGNATURE, NOT_CONFINED] },
+  { fatalSignatures: ['bwrap: '] },
+  { allowedExitCodes: [1], fatalSignatures: ['unshare: '] },
+]
 
 export default class PresenceSandbox extends LocalSandboxProvider {
   // No `#private` members in services: the host hands them out behind a proxy.
@@ -51,13 +57,10 @@ export default class PresenceSandbox extends LocalSandboxProvider {
         policy: { mode: policy.mode, root: place.path },
         argv,
       }),
-      // While the machine has not been probed, nothing more than partial can be promised.
+      // Namespaces are partial (docs/decisions/confinement.md), and so is what has not been probed yet.
       enforcement: confinement === 'bwrap' ? 'full' : 'partial',
       denialSignatures: confinement === 'unconfined-by-switch' ? [] : DENIAL_SIGNATURES,
-      runnerFailureRules: [
-        { allowedExitCodes: [UNCONFINED_EXIT], fatalSignatures: [UNCONFINED_SIGNATURE] },
-        { fatalSignatures: ['bwrap: '] },
-      ],
+      runnerFailureRules: RUNNER_FAILURES,
     }
   }
 

@@ -20,7 +20,7 @@ export interface Capabilities {
         readonly loginShell: string
         readonly stat: string
         readonly temporary: string
-        readonly bubblewrap: boolean
+        readonly confinement: 'bwrap' | 'namespaces' | undefined
         readonly programs: readonly string[]
       }
     | undefined
@@ -76,11 +76,17 @@ export function tableOf(report: Report): string {
   return lines.join('\n')
 }
 
+const CONFINED = {
+  bwrap: 'confined by bubblewrap',
+  namespaces: 'confined by user namespaces',
+  none: 'no confinement',
+} as const
+
 function offered({ server, sftp, shell }: Capabilities): string {
   const commands =
     shell === undefined
       ? 'no commands'
       : `commands (${shell.os}, ${shell.programs.join(' ') || 'no program of interest'}; ` +
-        `${shell.bubblewrap ? 'confined by bubblewrap' : 'no confinement'})`
+        `${CONFINED[shell.confinement ?? 'none']})`
   return `${sftp ? 'SFTP' : 'no SFTP'}, ${commands}; ${server}`
 }

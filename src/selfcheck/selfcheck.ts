@@ -212,7 +212,7 @@ function capabilitiesOf({ session }: Bench): Capabilities {
             loginShell: shell.loginShell,
             stat: shell.stat,
             temporary: shell.tmp,
-            bubblewrap: shell.bwrap,
+            confinement: shell.confiner?.means,
             programs: Object.entries(shell.programs).flatMap(([name, path]) =>
               path === undefined ? [] : [name],
             ),

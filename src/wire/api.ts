@@ -33,7 +33,7 @@ export interface MachineFactsView {
   readonly os: string
   readonly home: string
   /** How commands in read-only and workspace-write sessions are confined there. */
-  readonly confinement: 'bwrap' | 'unconfined-by-switch' | 'none'
+  readonly confinement: 'bwrap' | 'namespaces' | 'unconfined-by-switch' | 'none'
   /** The search engine that grep and glob use there; `own` is Presence's engine over the machine's shell. */
   readonly search: 'rg' | 'own' | 'none'
   readonly sftp: boolean

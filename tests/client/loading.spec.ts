@@ -48,7 +48,7 @@ test('is one script of plain ASCII that names no module of Node', () => {
   expect(rig.script).not.toMatch(/require\("(?!react")/)
 })
 
-test('never takes the page down, whatever the host lacks', async () => {
+test('C21: never takes the page down, whatever the host lacks', async () => {
   await using host = await openHostPage(rig, oneMachine(), { lang: 'en' })
   await host.page.locator('[data-machine=web-1]').waitFor()
   const thrown = await host.page.evaluate(() => {

@@ -76,7 +76,7 @@ it('our classes and handles have the types of every generation', () => {
 })
 
 describe.each(SHAPES)('on the classes of %s', (_version, shape) => {
-  it('every method that tells worlds apart is ours, so that none can take a remote target for a local one', async () => {
+  it('C15: every method that tells worlds apart is ours, so that none can take a remote target for a local one', async () => {
     const classes = await seamsOn(shape)
     for (const name of ['fileSystem', 'subprocess', 'sandbox'] as const) {
       const inherited = Object.keys(methodsOf(shape[name])).filter(

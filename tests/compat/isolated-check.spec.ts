@@ -10,7 +10,7 @@ function isolatedCheck(args: readonly string[], order = ''): Promise<Outcome> {
   })
 }
 
-it('the rows find together in bare contexts in every order, and leave nothing behind', async () => {
+it('C25: the rows find together in bare contexts in every order, and leave nothing behind', async () => {
   const { code, stdout, stderr } = await isolatedCheck([])
   expect(code, stdout + stderr).toBe(0)
   const lines = stdout.trim().split('\n')

@@ -46,12 +46,12 @@ describe('the manifest', () => {
       expect(packed.manifest.peerDependenciesMeta[peer], peer).toEqual({ optional: true })
   })
 
-  it('brings no package of the host along, which would be a second one', () => {
+  it('C18: brings no package of the host along, which would be a second one', () => {
     const own = Object.keys(packed.manifest.dependencies)
     expect(own.filter((name) => name.startsWith('@deepseek-ai/'))).toEqual([])
   })
 
-  it('lets in every published version, by the rules of package managers and by the host’s own', () => {
+  it('C19: lets in every published version, by the rules of package managers and by the host’s own', () => {
     for (const [peer, range] of Object.entries(packed.manifest.peerDependencies)) {
       if (peer === CORDIS) continue
       for (const version of PUBLISHED) {

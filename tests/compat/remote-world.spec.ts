@@ -158,7 +158,7 @@ describe.each(SHAPES)('on the classes of %s', (version, shape) => {
       expect(existsSync(join(folder, 'made'))).toBe(false)
     })
 
-    it('that would write git’s index or objects to the host’s scratch paths are refused', async () => {
+    it('C66: that would write git’s index or objects to the host’s scratch paths are refused', async () => {
       execFileSync('git', ['init', '--quiet', folder])
       writeFileSync(join(folder, 'f'), 'x')
       for (const name of ['GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY']) {
@@ -178,7 +178,7 @@ describe.each(SHAPES)('on the classes of %s', (version, shape) => {
     })
 
     it.each(['git', '/usr/bin/git'])(
-      'that snapshot a repository of the machine are told by %s that there is none, and every other question is git’s',
+      'C57, C66: that snapshot a repository of the machine are told by %s that there is none, and every other question is git’s',
       async (program) => {
         execFileSync('git', ['init', '--quiet', folder])
         const question = ['rev-parse', '--show-toplevel', '--absolute-git-dir', '--git-path', 'objects']

@@ -125,7 +125,7 @@ describe('the built-in tools in a session whose folder is on a machine', () => {
     nothingLocal()
   })
 
-  it('F100: never touch a local file of the same path, although the machine has none there', async () => {
+  it('F76, F100: never touch a local file of the same path, although the machine has none there', async () => {
     const decoy = join(stage.userHome, 'decoy.txt')
     writeFileSync(decoy, 'LOCAL DECOY')
     await withMachine(['ForceCommand internal-sftp'], async (_machine, folder) => {
@@ -240,7 +240,7 @@ describe('the sandbox mode', () => {
     expect(readdirSync(outside)).toEqual([])
   })
 
-  it('where a machine cannot confine, a confined command is refused with the ways out, unless a person set the switch', async () => {
+  it('C67: where a machine cannot confine, a confined command is refused with the ways out, unless a person set the switch', async () => {
     const bin = '/tmp/presence-bare-path'
     mkdirSync(bin, { recursive: true })
     for (const name of ['bash', 'sh', 'cat', 'uname', 'id', 'stat', 'find', 'setsid', 'sleep']) {

@@ -44,7 +44,7 @@ it('F103: without a page, the built-in tools read, write, edit, search and run t
   }
 })
 
-it('read-only refuses every change, with the host’s marker', async () => {
+it('C67: read-only refuses every change, with the host’s marker', async () => {
   const reader = await setStage({ profile: 'headless', home: { permissionMode: 'read-only' } })
   try {
     const folder = join(realpathSync(reader.machine.home), 'p')

@@ -33,7 +33,7 @@ async function activeRows(profile: string): Promise<string[]> {
     .flatMap((row) => /^\s*id: ['"]?([\w-]+)/m.exec(row)?.[1] ?? [])
 }
 
-it('the tarball goes into a fresh home as a user installs it, boots, and leaves the host as it was when removed', async () => {
+it('C18, C19, C25: the tarball goes into a fresh home as a user installs it, boots, and leaves the host as it was when removed', async () => {
   await home.addPlugin('web', inject('tarball'))
   const installed = await startWeb(home)
   try {

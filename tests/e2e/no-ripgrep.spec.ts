@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.stop())
 
-it('on a machine without ripgrep, grep, glob and presence_search find what ripgrep would, and say by what', async () => {
+it('C65: on a machine without ripgrep, grep, glob and presence_search find what ripgrep would, and say by what', async () => {
   expect((await stage.machine.run('rg --version || echo none')).stdout).toBe('none\n')
   const session = await stage.turn(stage.marker(project), [
     call('grep', { pattern: String.raw`\bneedle\b` }),

@@ -74,7 +74,7 @@ describe('presence_terminal through several calls', () => {
     expect(await terminal('write', { text: 'q', key: 'none' })).toContain('ended with exit code 0')
   })
 
-  it('answers a prompt for input, also a hidden one', async () => {
+  it('F65: answers a prompt for input, also a hidden one', async () => {
     const script = `printf 'Name? '; read -r name; printf 'Secret? '; stty -echo; read -r secret; stty echo; echo; echo "hello $name, \${#secret} letters"`
     const asked = await terminal('start', { command: script, wait_for: 'Name? ' })
     expect(asked).toMatch(/: waits for input\nName\? $/)

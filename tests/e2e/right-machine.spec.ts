@@ -107,7 +107,7 @@ describe('two machines with the same paths', () => {
     nothingHere()
   })
 
-  it('are not mixed up by a path of the other one: it is refused, or goes where it says', async () => {
+  it('F68: are not mixed up by a path of the other one: it is refused, or goes where it says', async () => {
     const session = await sessionOn(one)
     const marker = (await workspaceOn(two)).marker
     const [read, exec, presence, other] = await play(web, session, [

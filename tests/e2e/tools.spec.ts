@@ -231,7 +231,7 @@ describe('presence_search', () => {
 })
 
 describe('presence_exec', () => {
-  it('tells exit, both streams and a time-out, and finds its input empty', async () => {
+  it('C63: tells exit, both streams and a time-out, and finds its input empty', async () => {
     expect((await one('exec', { command: 'cat; echo out; echo err >&2; exit 3', workdir: 'src' })).text).toBe(
       `demo:${project}/src (exit code 3)\nout\n[stderr]\nerr`,
     )
@@ -278,7 +278,7 @@ describe('the session’s sandbox mode', () => {
     expect(existsSync(outside())).toBe(false)
   })
 
-  it('asks the person with the host’s own request, and obeys the answer', async () => {
+  it('C67: asks the person with the host’s own request, and obeys the answer', async () => {
     const wider = { sandbox_permissions: 'danger-full-access', justification: 'The file belongs there.' }
     const yes = await answerApprovals(web, 'allowed-once')
     try {

@@ -73,7 +73,7 @@ describe('a remote workspace in the web profile', () => {
     expect(await ask('../')).toEqual([])
   })
 
-  it('runs background jobs on the machine and ends them there', async () => {
+  it('C17, C59: runs background jobs on the machine and ends them there', async () => {
     const session = await openSession(web, { workspaceId: workspace.id ?? '' })
     const started = await play(web, session, [
       call('bash', { command: 'echo begun; sleep 4711', run_in_background: true, description: 'job' }),

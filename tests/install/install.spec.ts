@@ -121,7 +121,7 @@ describe('installing', () => {
 })
 
 describe('upgrading', () => {
-  it('replaces the older version where it stood among the bundles, and keeps one tarball', async () => {
+  it('C22: replaces the older version where it stood among the bundles, and keeps one tarball', async () => {
     const home = await rig.home('old')
     const before = bundles(home)
     const { stdout } = await done(home.install())
@@ -319,7 +319,7 @@ describe('refusing before anything is changed', () => {
 })
 
 describe('a composition that is not as it should be', () => {
-  it('is undone byte for byte when the user’s own patches keep a replaced row on', async () => {
+  it('C22: is undone byte for byte when the user’s own patches keep a replaced row on', async () => {
     const home = await rig.home('fresh')
     writeFileSync(home.patchFile, '- { id: fs-sandbox, disabled: false }\n')
     await expectRefusal(home, ['the row "fs-sandbox" is still switched on', home.patchFile])

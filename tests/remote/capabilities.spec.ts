@@ -179,7 +179,7 @@ describe('a server without an SFTP service', () => {
 })
 
 describe('a machine that lacks much', () => {
-  it('is told by what it does, not by what it should have', async () => {
+  it('F71: is told by what it does, not by what it should have', async () => {
     const folder = mkdtempSync('/var/tmp/presence-bare-')
     const few = join(folder, 'few')
     mkdirSync(few)
@@ -192,7 +192,7 @@ describe('a machine that lacks much', () => {
     expect(shell).toMatchObject({
       stat: 'none',
       find: 'none',
-      bwrap: false,
+      confiner: undefined,
       locale: { lang: 'de_DE.UTF-8', lcAll: 'C', charmap: '', utf8: false },
       programs: { bash: undefined, rg: undefined, find: undefined },
     })

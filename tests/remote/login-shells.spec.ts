@@ -111,7 +111,7 @@ describe.each(LOGIN_SHELLS)('the login shell %s', (shell) => {
     },
   )
 
-  it.each(['quiet', 'noisy'] as const)('passes a command on byte for byte when %s', async (when) => {
+  it.each(['quiet', 'noisy'] as const)('F62: passes a command on byte for byte when %s', async (when) => {
     const { machine } = visit(when)
     const argv = ['sh', '-c', `printf '%s\\037' "$@"; echo aside >&2; exit 3`, 'sh', ...HARD_WORDS]
     const ended = await run(machine, rig.accounts[shell].home, argv)

@@ -63,7 +63,7 @@ async function untilNone(text: string): Promise<void> {
 }
 
 describe('a command on a machine', () => {
-  it('tells exit code, signal, and both streams apart', async () => {
+  it('C62: tells exit code, signal, and both streams apart', async () => {
     expect(await run(['sh', '-c', 'echo out; echo err >&2; exit 3'])).toEqual({
       code: 3,
       signal: null,
@@ -73,25 +73,25 @@ describe('a command on a machine', () => {
     expect(await run(['sh', '-c', 'kill -9 $$'])).toMatchObject({ code: null, signal: 'SIGKILL' })
   })
 
-  it('is byte for byte what a local shell would run', async () => {
+  it('F62: is byte for byte what a local shell would run', async () => {
     const script = `echo 'it'"'"'s' ; printf 'a b\\n' | awk '{print $1}' ; printf '%s\\n' "a'b" '!x' '\\\\'; printf '\\0\\377' | od -An -tx1`
     const local = execFileSync('bash', ['-c', script]).toString()
     expect((await run(['bash', '-c', script])).out).toBe(local)
   })
 
-  it('passes arguments that no shell may look at', async () => {
+  it('F62, C55: passes arguments that no shell may look at', async () => {
     const words = ["it's", '$HOME', '`id`', 'two\nlines', '*', '-n', '', '\\', '你好']
     expect((await run(['printf', '%s\\037', ...words])).out).toBe(
       words.map((word) => `${word}\u001f`).join(''),
     )
   })
 
-  it('takes arguments far longer than a command line', async () => {
+  it('F70, C61: takes arguments far longer than a command line', async () => {
     const long = 'x'.repeat(100_000)
     expect((await run(['printf', '%s', long])).out).toBe(long)
   })
 
-  it('has its folder, its variables, and nothing of the local environment', async () => {
+  it('F68: has its folder, its variables, and nothing of the local environment', async () => {
     mkdirSync(join(rig.folder, "odd 'name\nhere"), { recursive: true })
     process.env['PRESENCE_TEST_SECRET'] = 'local'
     const ran = await run(['sh', '-c', 'pwd; echo "$GREETING"; env'], {
@@ -102,7 +102,7 @@ describe('a command on a machine', () => {
     expect(ran.out).not.toContain('PRESENCE_TEST_SECRET')
   })
 
-  it('has the variables that SetEnv configures, under those that are asked for', async () => {
+  it('F74: has the variables that SetEnv configures, under those that are asked for', async () => {
     const setEnv = { KEPT: 'by config', ASKED: 'by config', 'not a name': 'x' }
     const pool = poolFor(() => settingsFor(rig.server, { setEnv }))
     const process = new RemoteProcess(
@@ -136,7 +136,7 @@ describe('a command on a machine', () => {
     }
   })
 
-  it('reads an empty input at once, or what it is given', async () => {
+  it('F65, F67, C62: reads an empty input at once, or what it is given', async () => {
     expect((await run(['cat'])).code).toBe(0)
     expect((await run(['wc', '-c'], { input: { data: 'x'.repeat(3_000_000) } })).out.trim()).toBe('3000000')
     const piped = start(['tr', 'a-z', 'A-Z'], { input: 'pipe' })
@@ -148,7 +148,7 @@ describe('a command on a machine', () => {
     expect(out).toBe('HELLO THERE')
   })
 
-  it('that cannot start says why, and is no exit code', async () => {
+  it('C55: that cannot start says why, and is no exit code', async () => {
     await expect(run(['true'], { folder: parseRemotePath('/no/such/folder') })).rejects.toMatchObject({
       reason: 'no-folder',
       message: expect.stringContaining('demo: the folder /no/such/folder') as string,
@@ -156,7 +156,7 @@ describe('a command on a machine', () => {
     await expect(run(['no-such-program'])).rejects.toMatchObject({ reason: 'no-program' })
   })
 
-  it('returns when its leader ends, although a child holds the output', async () => {
+  it('F61: returns when its leader ends, although a child holds the output', async () => {
     const ran = await run(['bash', '-c', 'sleep 301 & echo started'], { graceMs: 300 })
     expect(ran).toMatchObject({ code: 0, out: 'started\n' })
     expect(living('sleep 301').length).toBe(1)
@@ -165,7 +165,7 @@ describe('a command on a machine', () => {
 })
 
 describe('ending a command', () => {
-  it('ends its whole group, a child that ignores TERM included', async () => {
+  it('F59, C58: ends its whole group, a child that ignores TERM included', async () => {
     const process = start(
       ['bash', '-c', 'trap "" HUP; (trap "" TERM; while :; do sleep 302; done) & sleep 302 & echo on; wait'],
       {
@@ -228,7 +228,7 @@ it('200 commands by 8 workers beside file reads all succeed, and no watcher is l
   await untilNone('group() { kill')
 })
 
-it('a connection that is cut under a command is a lost link with unknown outcome, and the command dies', async () => {
+it('C58: a connection that is cut under a command is a lost link with unknown outcome, and the command dies', async () => {
   const process = start(['bash', '-c', 'sleep 305 & sleep 305'], { graceMs: 300 })
   while (living('sleep 305').length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
   const sessions = execFileSync('pgrep', ['-f', 'sshd: .*(notty|@)']).toString()
@@ -242,7 +242,7 @@ it('a connection that is cut under a command is a lost link with unknown outcome
 })
 
 describe('collected output', () => {
-  it('keeps the tail, spills the whole, and reads by offset', () => {
+  it('C59: keeps the tail, spills the whole, and reads by offset', () => {
     const output = new CollectedOutput({ maxBytes: 10, spillMaxBytes: 100 }, 'stdout')
     output.push(Buffer.from('hello '))
     expect(output.readFrom(0)).toEqual({ text: 'hello ', nextOffset: 6, lossy: false })

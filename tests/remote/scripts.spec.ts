@@ -110,7 +110,7 @@ describe.each(LOGIN_SHELLS)('a command line for the login shell %s', (shell) => 
     expect(stdout.split('\u001f').slice(0, -1)).toEqual(HARD_WORDS)
   })
 
-  it('sends what is too long for a command line through standard input', async () => {
+  it('F70: sends what is too long for a command line through standard input', async () => {
     const long = `${'x'.repeat(200_000)}'\n!\\`
     const begin = startScript(`printf '%s' "$1" | wc -c; cat`, [long], quoting(shell))
     expect(begin.commandLine.length).toBeLessThan(200)

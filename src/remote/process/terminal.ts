@@ -9,7 +9,7 @@ import type { ExecChannel, ExitFacts, TerminalSize } from '../../ssh/channel/exe
 import { LinkLostError } from '../../ssh/errors.ts'
 import type { Machine } from '../machine.ts'
 import type { MachineSession } from '../session.ts'
-import { startScript } from '../shell/command-line.ts'
+import { LONGEST_LINE_EVER, startScript } from '../shell/command-line.ts'
 import { MarkedStream, randomMark } from '../shell/marked.ts'
 import type { HelperShell } from '../shell/helper-shell.ts'
 import { END_SESSION, FOREGROUND, LAUNCH } from '../shell/scripts.ts'
@@ -65,6 +65,7 @@ export class RemoteTerminal {
       LAUNCH,
       [mark, prepared.folder, '1', 'terminal', String(variables.length), ...variables, ...prepared.argv],
       session.requireShell().loginShell,
+      LONGEST_LINE_EVER,
     )
     // A terminal's line editor would cut a long preamble and show it: such a command cannot be typed.
     if (start.preamble !== '') {

@@ -18,6 +18,9 @@ export type LoginShell = 'posix' | 'foreign' | 'unknown'
  */
 const LONGEST_LINE = 6000
 
+/** The same for what must be sent as such; dropbear's own end is at 9000. */
+export const LONGEST_LINE_EVER = 8500
+
 /** Characters that every shell we know passes through single quotes unchanged. */
 const PLAIN = /[A-Za-z0-9 _.,:;=@+/#~^*?|&<>()[\]{}-]/
 
@@ -49,17 +52,23 @@ export function quotingOf(words: string): LoginShell {
 /**
  * Start `script` with positional parameters `$1…`.
  * @param args - passed literally, whatever characters they hold.
+ * @param longest - command lines that are longer go through standard input.
  */
-export function startScript(script: string, args: readonly string[], loginShell: LoginShell): Start {
+export function startScript(
+  script: string,
+  args: readonly string[],
+  loginShell: LoginShell,
+  longest = LONGEST_LINE,
+): Start {
   const words: ShellWord = quoteAll(['presence', ...args])
   if (loginShell === 'posix') {
     const commandLine = `exec /bin/sh -c ${quote(script)} ${words}`
     // ssh2 sends command lines as UTF-8.
-    if (commandLine.length <= LONGEST_LINE && commandLine.isWellFormed()) return { commandLine, preamble: '' }
+    if (commandLine.length <= longest && commandLine.isWellFormed()) return { commandLine, preamble: '' }
   }
   const whole = `set -- ${quoteAll(args)}; ${script}`
   const encoded = encode(whole)
-  if (encoded.length <= LONGEST_LINE) return { commandLine: encoded, preamble: '' }
+  if (encoded.length <= longest) return { commandLine: encoded, preamble: '' }
   return {
     commandLine: `exec /bin/sh -c 'IFS= read -r l; eval "$l"'`,
     preamble: `${oneLine(whole)}\n`,

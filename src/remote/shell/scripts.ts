@@ -7,6 +7,7 @@
  */
 
 import { quote } from '../../base/shell-word.ts'
+import { TRY_TO_CONFINE } from './namespaces.ts'
 
 /**
  * What identifies the folder `$1` to both SFTP and a shell: mode (in hexadecimal; in octal by BSD's `stat`),
@@ -67,8 +68,13 @@ p stat "$k"
 p root-is "$(identity /)"
 p home-is "$(identity "$h")"
 b=
-if bwrap --ro-bind / / --dev /dev --unshare-pid --proc /proc --die-with-parent -- true >/dev/null 2>&1; then b=yes; fi
-p bwrap "$b"
+if c=$(command -v bwrap) && "$c" --ro-bind / / --dev /dev --unshare-pid --proc /proc --die-with-parent --cap-drop ALL \\
+  -- true >/dev/null 2>&1; then b="bwrap $c"
+elif c=$(command -v unshare) && "$c" -U -r true >/dev/null 2>&1; then
+  t=$(PATH=$PATH:/usr/bin:/bin:/usr/sbin:/sbin; "$c" -U -r -m -p -f /bin/sh -c ${quote(TRY_TO_CONFINE)} presence "$c" 2>/dev/null)
+  if [ -n "$t" ]; then b="$t $c"; fi
+fi
+p confiner "$b"
 p tmp "$(cd "\${TMPDIR:-/tmp}" 2>/dev/null && pwd -P)"
 printf '%send\\n' "$m"
 `

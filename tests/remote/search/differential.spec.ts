@@ -21,7 +21,7 @@ const TREES: Readonly<Record<Userland, number>> = { gnu: 26, busybox: 8, 'bsd-li
 const times = Number(process.env['PRESENCE_SEARCH_TREES'] ?? '1')
 
 it.each(Object.keys(TREES) as Userland[])(
-  'without ripgrep, on a %s machine, generated searches are answered as by the host’s ripgrep',
+  'C65: without ripgrep, on a %s machine, generated searches are answered as by the host’s ripgrep',
   async (userland) => {
     rig = await startRigWithoutRipgrep(userland)
     const { machine, folder } = rig
