@@ -276,9 +276,11 @@ describe('writing', () => {
       await expect(filling).rejects.toThrow(/^cannot write ".*disk\/new": the disk there is full/)
       expect(readdirSync(at('disk'))).toEqual(['old'])
       execFileSync('mount', ['-o', 'remount,ro', at('disk')])
-      await expect(rig.files.write(remote('disk/old'), 'x', { kind: 'none' }, 1024)).rejects.toThrow(
-        'the file system there is read-only',
-      )
+      for (const name of ['disk/old', 'disk/no/folder/yet']) {
+        await expect(rig.files.write(remote(name), 'x', { kind: 'none' }, 1024)).rejects.toThrow(
+          'the file system there is read-only',
+        )
+      }
       expect(readFileSync(at('disk/old'), 'utf8')).toBe('old')
     } finally {
       execFileSync('umount', [at('disk')])

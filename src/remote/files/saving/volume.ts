@@ -1,8 +1,10 @@
 /** Why a file system takes no change, when the server says nothing but "failure" (SFTP version 3 has no more). */
 import { parentOf, type RemotePath } from '../../../base/remote-path.ts'
 import { PresenceError } from '../../../base/failure.ts'
+import type { SftpChannel, Volume } from '../../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../../ssh/errors.ts'
 import type { MachineSession } from '../../session.ts'
+import { isAbsent } from '../errors.ts'
 
 /** The file system takes no change; the message says why. */
 export class VolumeError extends Error {}
@@ -24,8 +26,7 @@ export async function explainedByVolume(
 /** The reason in words, or undefined when the file system is not it or the server cannot tell. */
 async function reasonOf(session: MachineSession, path: RemotePath): Promise<string | undefined> {
   try {
-    const sftp = await session.sftp()
-    const volume = await sftp.volume(parentOf(path))
+    const volume = await volumeOf(await session.sftp(), parentOf(path))
     if (volume.readOnly) return 'the file system there is read-only'
     if (volume.freeBlocks === 0) return 'the disk there is full; free some space on the machine'
     if (volume.files > 0 && volume.freeFiles === 0)
@@ -35,5 +36,15 @@ async function reasonOf(session: MachineSession, path: RemotePath): Promise<stri
     // It is only an explanation: without it the failure is told as the server told it.
     if (error instanceof PresenceError) return undefined
     throw error
+  }
+}
+
+/** Of the nearest folder that is there: those that were to be made are not. */
+async function volumeOf(sftp: SftpChannel, folder: RemotePath): Promise<Volume> {
+  try {
+    return await sftp.volume(folder)
+  } catch (error) {
+    if (!isAbsent(error) || folder === '/') throw error
+    return volumeOf(sftp, parentOf(folder))
   }
 }
