@@ -105,7 +105,7 @@ export class RemoteJob {
     this.#patience = new Patience(machine)
     this.#out = { stream: this.stdout, passed: read.out }
     this.#err = { stream: this.stderr, passed: read.err }
-    this.done = race(() => run(this), [diesWith(this.#left.signal)]).finally(() => this.#settle())
+    this.done = this.#run(run)
     this.done.catch((_heardByWhoAwaitsIt: unknown) => undefined)
   }
 
@@ -149,6 +149,14 @@ export class RemoteJob {
     } catch (error) {
       // The ledger has it, for the next connection.
       if (!(error instanceof PresenceError)) throw error
+    }
+  }
+
+  async #run(run: (job: RemoteJob) => Promise<ExitFacts>): Promise<ExitFacts> {
+    try {
+      return await race(() => run(this), [diesWith(this.#left.signal)])
+    } finally {
+      await this.#settle()
     }
   }
 
