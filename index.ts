@@ -30,7 +30,7 @@ export function apply(ctx: Context): void {
     scope.systemPrompt.context({
       name: 'presence:machine',
       order: 115,
-      text: ({ agent }) => runtimeContext(presence, agent?.session.header.cwd),
+      text: ({ agent }) => runtimeContext(presence, agent?.session.header.cwd, agent?.id),
     })
   })
   ctx.inject(['agents'], (scope) => warmUp(scope, presence))

@@ -11,12 +11,16 @@ import type { Context } from '@deepseek-ai/cordis'
 export interface CurrentSession {
   /** The session's working folder as the host has it, or undefined for one without. */
   readonly cwd: string | undefined
+  /** The session's own name in the host. */
+  readonly id?: string | undefined
   /** `step`: the host itself looks around before a model step; `tool`: a tool call of the model runs. */
   readonly phase: 'step' | 'tool'
   /** When the tool call began, by `performance.now()`. */
   readonly began?: number
   /** The texts among the tool call's arguments; empty in a step. */
   readonly named: readonly string[]
+  /** The tool's name; undefined in a step. */
+  readonly tool?: string | undefined
   /** The tool does nothing with a file but change it. */
   readonly changes?: boolean
 }
@@ -25,6 +29,7 @@ export interface CurrentSession {
 const CHANGING_TOOLS = new Set(['write', 'edit', 'presence_write', 'presence_edit'])
 
 interface AgentLike {
+  readonly id?: string
   readonly session: { readonly header: { readonly cwd?: string } }
 }
 
@@ -72,12 +77,21 @@ export function followSessions(ctx: Context): void {
   const events = ctx as unknown as HostEvents
   const first = { prepend: true }
   const enterStep = ({ agent }: { readonly agent: AgentLike }): void =>
-    flow.enterWith({ cwd: agent.session.header.cwd, phase: 'step', named: [] })
+    flow.enterWith({ cwd: agent.session.header.cwd, id: agent.id, phase: 'step', named: [] })
   const enterTool = (execution: ToolExecutionLike, next: () => unknown): unknown => {
-    const { cwd } = execution.agent?.session.header ?? {}
-    const changes = execution.name !== undefined && CHANGING_TOOLS.has(execution.name)
+    const { agent, name: tool } = execution
+    const changes = tool !== undefined && CHANGING_TOOLS.has(tool)
     const named = textsOf(execution.arguments)
-    flow.enterWith({ cwd, phase: 'tool', began: performance.now(), named, changes })
+    const began = performance.now()
+    flow.enterWith({
+      cwd: agent?.session.header.cwd,
+      id: agent?.id,
+      phase: 'tool',
+      tool,
+      began,
+      named,
+      changes,
+    })
     return next()
   }
   events.on('agent/status', enterStep)

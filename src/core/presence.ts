@@ -11,6 +11,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import { messageOf } from '../base/failure.ts'
 import { isLocalPlace, localPlaces, type LocalPlaces } from '../places/local-places.ts'
 import { presenceHome, type PresenceHome } from '../places/home.ts'
+import { JobStore } from '../places/job-store.ts'
 import { Mounts } from '../places/mounts.ts'
 import { WorkspaceStore } from '../places/workspace-store.ts'
 import { RemoteFiles } from '../remote/files/remote-files.ts'
@@ -20,6 +21,7 @@ import { defaultSources } from '../ssh/config/sources.ts'
 import { ConnectionPool } from '../ssh/connection/pool.ts'
 import { NOBODY } from '../ssh/questions.ts'
 import { followSessions } from './current-session.ts'
+import { Jobs } from './jobs.ts'
 import { Machines } from './machines.ts'
 
 /** The services of the host that have to be ours before a session on a machine acts on that machine. */
@@ -32,6 +34,8 @@ export class Presence {
   readonly machines: Machines
   readonly mounts: Mounts
   readonly workspaces: WorkspaceStore
+  /** Background jobs on machines. */
+  readonly jobs: Jobs
   readonly warnings: string[] = []
   /** The seams that are loaded now; in tools-only mode none. */
   readonly seams = new Set<Seam>()
@@ -50,6 +54,7 @@ export class Presence {
       isMachine: (name) => this.machines.isMachine(name),
     })
     this.workspaces = new WorkspaceStore(this.home.workspacesFile, this.mounts, warn)
+    this.jobs = new Jobs(new JobStore(this.home.jobs, warn), warn)
     this.#localPlaces = localPlaces(this.home.dshHome, this.home.mounts, env, homedir())
     this.#pool = new ConnectionPool({
       settings: (machine, signal) => this.machines.settings(machine, signal),
@@ -77,6 +82,7 @@ export class Presence {
   }
 
   close(): void {
+    this.jobs.close()
     this.#pool.close()
   }
 
@@ -85,6 +91,7 @@ export class Presence {
     const existing = this.#open.get(name)
     if (existing !== undefined) return existing
     const machine = new Machine(this.#pool.connection(name))
+    this.jobs.attend(machine)
     const made = { machine, files: new RemoteFiles(machine) }
     this.#open.set(name, made)
     return made

@@ -26,9 +26,11 @@ const LINK: Readonly<Record<string, string>> = {
 }
 
 const SILENT = 'connected, but the machine does not answer just now'
+/** What is shown of a command, in characters. */
+const LONGEST_COMMAND = 80
 
 /** The text for a session's folder; empty for a local one. */
-export function runtimeContext(presence: Presence, cwd: string | undefined): string {
+export function runtimeContext(presence: Presence, cwd: string | undefined, session?: string): string {
   if (cwd === undefined) return ''
   const location = presence.mounts.locate(cwd)
   switch (location.world) {
@@ -37,11 +39,11 @@ export function runtimeContext(presence: Presence, cwd: string | undefined): str
     case 'unknown-machine':
       return `This session works on the remote machine "${location.machine}", which is not known any more. Nothing can be done there until it is in the SSH configuration again.`
     case 'remote':
-      return describe(presence, location.place, cwd)
+      return [...describe(presence, location.place, cwd), ...foundAgain(presence, session)].join('\n')
   }
 }
 
-function describe(presence: Presence, place: Place, cwd: string): string {
+function describe(presence: Presence, place: Place, cwd: string): string[] {
   const acting = SEAMS.every((seam) => presence.seams.has(seam))
     ? 'All tools act there, and absolute paths mean its paths.'
     : 'Only the presence_* tools act there; use them instead of the others.'
@@ -49,7 +51,22 @@ function describe(presence: Presence, place: Place, cwd: string): string {
     `This session works on the remote machine "${place.machine}" over SSH, in ${place.path}. ${acting}`,
     `${cwd} is another spelling of that folder; both work.`,
     facts(presence, place.machine),
-  ].join('\n')
+  ]
+}
+
+/** Jobs get new names when they are found again. */
+function foundAgain(presence: Presence, session: string | undefined): string[] {
+  const jobs = session === undefined ? [] : presence.jobs.foundAgain(session)
+  if (jobs.length === 0) return []
+  const list = jobs.map(({ name, command }) => `${name} (${shortened(command)})`).join(', ')
+  return [`Background jobs of this session that were found again after a restart, with new ids: ${list}.`]
+}
+
+function shortened(command: string): string {
+  const [line = ''] = command.split('\n')
+  return line.length === command.length && line.length <= LONGEST_COMMAND
+    ? line
+    : `${line.slice(0, LONGEST_COMMAND)}…`
 }
 
 function facts(presence: Presence, name: string): string {

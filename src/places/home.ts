@@ -9,6 +9,8 @@ export interface PresenceHome {
   readonly mounts: string
   readonly workspacesFile: string
   readonly machinesFile: string
+  /** Of background jobs on machines. */
+  readonly jobs: string
 }
 
 /** Follows the host's own rule: `DSH_HOME` when set, else `~/.dsh`; a leading `~` is the user's home. */
@@ -25,5 +27,6 @@ export function presenceHome(env: NodeJS.ProcessEnv): PresenceHome {
     mounts: join(folder, 'mounts'),
     workspacesFile: join(folder, 'workspaces.json'),
     machinesFile: join(folder, 'machines.yml'),
+    jobs: join(folder, 'jobs'),
   }
 }

@@ -13,10 +13,13 @@ import { LocalSubprocessRuntime } from '@deepseek-ai/dsh-subprocess-local'
 import { sharePresence, type Presence } from '../core/presence.ts'
 import type { Place } from '../places/place.ts'
 import { StartError } from '../remote/process/errors.ts'
-import { RemoteProcess } from '../remote/process/remote-process.ts'
+import { RemoteProcess, type Prepare } from '../remote/process/remote-process.ts'
+import type { RemoteJob } from '../remote/jobs/remote-job.ts'
 import { SearchProcess } from '../remote/search/search-process.ts'
+import { adoptJobs, adoptedJob } from './adopted-jobs.ts'
 import { confinedPlace } from './confined-argv.ts'
 import { terminalTypeOf } from './facts.ts'
+import { jobHandle, jobOriginOf } from './job-handle.ts'
 import { localOnlyAnswer, localOnlyRefusal } from './local-only.ts'
 import { RemoteHandle } from './remote-handle.ts'
 import { RemoteTerminal } from '../remote/process/terminal.ts'
@@ -34,7 +37,7 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
   // No `#private` members in services: the host hands them out behind a proxy. And names that no base
   // class will have for itself, in any version.
   private readonly presence: Presence
-  private readonly presenceProcesses = new Set<RemoteProcess | SearchProcess>()
+  private readonly presenceProcesses = new Set<RemoteProcess | SearchProcess | RemoteJob>()
   private readonly presenceTerminals = new Set<RemoteTerminal>()
 
   constructor(ctx: Context) {
@@ -51,9 +54,12 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
       },
       'presence: remote processes',
     )
+    adoptJobs(ctx, this.presence)
   }
 
   override spawn(spec: SubprocessSpawnSpec): SubprocessHandle {
+    const adopted = adoptedJob()
+    if (adopted !== undefined) return this.presenceHeld(adopted.job, jobHandle(adopted, spec))
     let place: Place | undefined
     try {
       place = this.presencePlace(spec)
@@ -70,9 +76,26 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
     if (answer !== undefined) return new RemoteHandle(answeredProcess(answer, spec.stdio.stderr), spec)
     const refusal = localOnlyRefusal(spec, place.machine)
     if (refusal !== undefined) return new RemoteHandle(failedProcess(refusal), spec)
+    const origin = jobOriginOf(spec)
+    if (origin !== undefined) {
+      const held = this.presence.jobs.start(
+        this.presence.machine(place.machine),
+        origin,
+        requestOf(spec, place),
+        this.presencePrepare(spec),
+      )
+      return this.presenceHeld(held.job, jobHandle(held, spec))
+    }
     const process = isSearch(spec.argv) ? this.presenceSearch(spec, place) : this.presenceCommand(spec, place)
+    return this.presenceHeld(process, new RemoteHandle(process, spec))
+  }
+
+  /** Ended with the host unless it has ended before. */
+  private presenceHeld(
+    process: RemoteProcess | SearchProcess | RemoteJob,
+    handle: SubprocessHandle,
+  ): SubprocessHandle {
     this.presenceProcesses.add(process)
-    const handle = new RemoteHandle(process, spec)
     const forget = (): void => void this.presenceProcesses.delete(process)
     handle.done.then(forget, forget)
     return handle
@@ -104,15 +127,16 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
   }
 
   private presenceCommand(spec: SubprocessSpawnSpec, place: Place): RemoteProcess {
+    const machine = this.presence.machine(place.machine)
+    return new RemoteProcess(machine, requestOf(spec, place), this.presencePrepare(spec))
+  }
+
+  private presencePrepare(spec: SubprocessSpawnSpec): Prepare {
     const { presence } = this
-    return new RemoteProcess(
-      presence.machine(place.machine),
-      requestOf(spec, place),
-      async (session, request) => ({
-        ...request,
-        argv: await prepareArgv(presence, session, request.folder, spec.argv, 'command'),
-      }),
-    )
+    return async (session, request) => ({
+      ...request,
+      argv: await prepareArgv(presence, session, request.folder, spec.argv, 'command'),
+    })
   }
 
   private presenceSearch(spec: SubprocessSpawnSpec, place: Place): SearchProcess {

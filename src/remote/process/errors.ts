@@ -8,6 +8,8 @@ export type StartErrorCode =
   | 'no-program'
   /** The account's login shell did not start it. */
   | 'no-shell'
+  /** The machine has no room for what goes with it. */
+  | 'no-room'
   /** The request itself cannot be carried out in a remote world. */
   | 'refused'
 
