@@ -102,7 +102,9 @@ if [ -z "$BASH_VERSION" ] && command -v setsid >/dev/null 2>&1; then _s=yes; els
   if [ -n "$BASH_VERSION" ]; then
     set -m
     trap : CHLD
-    /bin/sh -c ${quote(RUN)} presence "$_j" "$@" &
+    # Bash shows the command with what it says of it: this one is a line, whatever it is given.
+    _run() { exec /bin/sh -c ${quote(RUN)} presence "$_j" "$@"; }
+    _run "$@" &
     LC_ALL=C
     while :; do
       jobs >&2

@@ -75,7 +75,7 @@ describe('reading', () => {
     await rig.files.stat(file(at('large')))
     expect(count('read')).toBeLessThanOrEqual(10)
     read += (await text.next()).value?.length ?? 0
-    expect(read).toBe(2 * 128 * 1024)
+    expect(read).toBe(2 * 64 * 1024)
     await text.return()
     await expect.poll(() => count('close')).toBe(1)
     expect(count('read')).toBeLessThanOrEqual(11)
