@@ -36,6 +36,7 @@ function bareContext({ root, logger }: Context): Context {
     logger,
     reflect: { provide: nothing },
     effect: nothing,
+    inject: nothing,
     on: nothing,
     sandboxPolicy: { defaultMode: UNFENCED.mode, resolve: () => UNFENCED },
   }
