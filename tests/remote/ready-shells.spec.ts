@@ -28,6 +28,9 @@ afterAll(async () => {
   await accounts.remove()
 })
 
+/** A slow computer needs its time. */
+const SOON = { timeout: 20_000 }
+
 async function output(argv: readonly string[], on: Machine = machine): Promise<string> {
   const folder = parseRemotePath('/tmp')
   const process = new RemoteProcess(
@@ -60,7 +63,7 @@ async function waiting(): Promise<number[]> {
 
 it('the commands after the first do not wait for start-up files that take long', async () => {
   expect(await output(['echo', 'first'])).toBe('first\n')
-  await expect.poll(async () => (await waiting()).length).toBe(2)
+  await expect.poll(async () => (await waiting()).length, SOON).toBe(2)
   writeFileSync(
     at('.bashrc'),
     `echo read >> ${at('reads')}; while [ ! -e ${at('go')} ]; do sleep 0.1; done\n`,
@@ -69,7 +72,7 @@ it('the commands after the first do not wait for start-up files that take long',
   expect(await output(['echo', 'third'])).toBe('third\n')
   // What comes next was begun meanwhile, and has to wait.
   const fourth = output(['echo', 'fourth'])
-  await expect.poll(() => readFileSync(at('reads'), 'utf8')).toContain('read\n')
+  await expect.poll(() => readFileSync(at('reads'), 'utf8'), SOON).toContain('read\n')
   writeFileSync(at('go'), '')
   expect(await fourth).toBe('fourth\n')
   rmSync(at('.bashrc'))
@@ -90,23 +93,23 @@ it('whatever words a command has, they reach it as they are', async () => {
     '#',
     '\r\t',
   ]
-  await expect.poll(async () => (await waiting()).length).toBe(2)
+  await expect.poll(async () => (await waiting()).length, SOON).toBe(2)
   const printed = await output(['printf', '<%s>', ...words])
   expect(Buffer.from(printed, 'latin1').toString()).toBe(words.map((word) => `<${word}>`).join(''))
 })
 
 it('one that was ended on the machine is missed by nobody', async () => {
   for (const pid of await waiting()) process.kill(pid, 'SIGKILL')
-  await expect.poll(async () => (await waiting()).length).toBe(0)
+  await expect.poll(async () => (await waiting()).length, SOON).toBe(0)
   expect(await output(['echo', 'all the same'])).toBe('all the same\n')
   expect(await output(['echo', 'and again'])).toBe('and again\n')
-  await expect.poll(async () => (await waiting()).length).toBe(2)
+  await expect.poll(async () => (await waiting()).length, SOON).toBe(2)
 })
 
 it('they keep no connection open, and a command that runs in one does', async () => {
   const session = await machine.session()
   const long = output(['sh', '-c', `echo up > ${at('up')}; sleep 1`])
-  await expect.poll(() => readFileSync(at('up'), 'utf8')).toBe('up\n')
+  await expect.poll(() => readFileSync(at('up'), 'utf8'), SOON).toBe('up\n')
   machine.connection.closeIfIdle(1)
   expect(machine.current).toBe(session)
   await long
@@ -114,9 +117,9 @@ it('they keep no connection open, and a command that runs in one does', async ()
     .poll(() => {
       machine.connection.closeIfIdle(1)
       return machine.current
-    })
+    }, SOON)
     .toBeUndefined()
-  await expect.poll(async () => (await waiting()).length).toBe(0)
+  await expect.poll(async () => (await waiting()).length, SOON).toBe(0)
 })
 
 it('they make way where a server allows few sessions', async () => {
