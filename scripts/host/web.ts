@@ -13,6 +13,8 @@ export interface WebHost {
   /** What DSH has printed so far, both streams. */
   output(): string
   stop(): Promise<void>
+  /** End it as a crash does: at once, without a farewell. */
+  kill(): Promise<void>
 }
 
 export interface WebOptions {
@@ -61,6 +63,10 @@ export async function startWeb(
     rpc: (method, payload) => rpc(url, method, payload),
     output: () => lines.join('\n'),
     stop: () => child.stop(),
+    kill: async () => {
+      child.process.kill('SIGKILL')
+      await ended
+    },
   }
 }
 
