@@ -48,6 +48,7 @@ describe('a timed turn', () => {
       ended: new Promise<string>(() => undefined),
       output: () => '',
       stop: () => Promise.resolve(),
+      kill: () => Promise.resolve(),
       rpc: async <Result>(_method: string, payload?: object): Promise<Result> => {
         const { content } = payload as { content: { text: string }[] }
         void asks(content[0]?.text ?? '')
