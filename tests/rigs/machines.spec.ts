@@ -97,7 +97,9 @@ describe.each(Object.entries(KINDS))('a rig machine behind %s', (kind, start) =>
     const mark = join(other.home, '..')
     expect(await processesWith(MARK, mark)).toHaveLength(1)
     const held = run(['ssh', '-F', other.sshConfigFile, other.alias, 'sleep 600'])
-    await expect.poll(() => processesWith(MARK, mark)).toSatisfy((pids: number[]) => pids.length >= 2)
+    await expect
+      .poll(() => processesWith(MARK, mark), { timeout: 20_000 })
+      .toSatisfy((pids: number[]) => pids.length >= 2)
     await other.stop()
     expect(await processesWith(MARK, mark)).toEqual([])
     expect(await sshIdentification(other.port)).toBeUndefined()
