@@ -2,7 +2,6 @@
  * Commands and searches as an agent's host has them run: how long the smallest command takes, and the search
  * of a large tree, beside the `ssh` program, on loopback and at a distance.
  */
-import { BedUnavailable } from '../bed/bed.ts'
 import type { Bench, Findings } from './bench.ts'
 import { assertSsh } from './clients.ts'
 import {
@@ -23,7 +22,7 @@ import { searchingEntries } from './commands/searching.ts'
 import { Tree } from './commands/tree.ts'
 import { walkingEntry } from './commands/walking.ts'
 import { measureEntries, type Entry, type Frame, type Measured } from './entries.ts'
-import { delayed, LOOPBACK, loopback, type Place } from './places.ts'
+import { delayed, LOOPBACK, loopback, tellUnavailable, visit, type Place } from './places.ts'
 import { FILES } from './tools/project.ts'
 
 const ROUNDS = 6
@@ -38,36 +37,23 @@ export const commands: Bench = {
     findings.progress('making the tree …')
     const tree = await Tree.make(FILES)
     try {
-      await visit(loopback, tree, findings, rounds)
-      await visit(() => delayed(FAR_MS), tree, findings, rounds)
+      for (const start of [loopback, () => delayed(FAR_MS)]) {
+        await visit(start, findings, (place) => measure(place, tree, findings, rounds))
+      }
     } catch (failure) {
-      if (!(failure instanceof BedUnavailable)) throw failure
-      findings.notMeasured(goalsAt(FAR), failure.message)
-      const unmeasured = { place: FAR, ms: null, roundTrips: null, note: failure.message }
-      findings.row({ ...unmeasured, what: 'everything', who: 'all' })
+      tellUnavailable(failure, findings, FAR, goalsAt(FAR))
     } finally {
       await tree.stop()
     }
   },
 }
 
-async function visit(
-  start: () => Promise<Place>,
-  tree: Tree,
-  findings: Findings,
-  rounds: number,
-): Promise<void> {
-  const place = await start()
+async function measure(place: Place, tree: Tree, findings: Findings, rounds: number): Promise<void> {
+  const machines = await startMachines(place)
   try {
-    findings.progress(`measuring on ${place.label} …`)
-    const machines = await startMachines(place)
-    try {
-      await measureAt(place, machines, tree, findings, rounds)
-    } finally {
-      await machines.stop()
-    }
+    await measureAt(place, machines, tree, findings, rounds)
   } finally {
-    await place.stop()
+    await machines.stop()
   }
 }
 

@@ -2,11 +2,10 @@
  * How long until a machine can be used: connect and authenticate with a key, and the first command, beside
  * ssh2 with its defaults and the `ssh` program.
  */
-import { BedUnavailable } from '../bed/bed.ts'
 import type { Link } from '../../src/ssh/connection/link.ts'
 import type { Bench, Findings, Goal } from './bench.ts'
 import { assertSsh, coldSsh, ourTrue, ssh2Ready, startMaster, withOurLink } from './clients.ts'
-import { delayed, LOOPBACK, loopback, type Place } from './places.ts'
+import { delayed, LOOPBACK, loopback, tellUnavailable, visit, type Place } from './places.ts'
 import { inTurn, median, timed } from './rounds.ts'
 
 const RTT_MS = 50
@@ -35,12 +34,12 @@ export const connect: Bench = {
   rounds: 9,
   run: async (findings, { rounds }) => {
     assertSsh()
-    await at(loopback, findings, async (place) => {
+    await visit(loopback, findings, async (place) => {
       const { first, cold } = await measure(place, findings, rounds)
       findings.figure(FIRST_NEAR, first / cold)
     })
     try {
-      await at(
+      await visit(
         () => delayed(RTT_MS),
         findings,
         async (place) => {
@@ -51,26 +50,9 @@ export const connect: Bench = {
         },
       )
     } catch (failure) {
-      if (!(failure instanceof BedUnavailable)) throw failure
-      findings.notMeasured(ALL_FAR, failure.message)
-      const unmeasured = { place: FAR, ms: null, roundTrips: null, note: failure.message }
-      findings.row({ ...unmeasured, what: 'everything', who: 'all' })
+      tellUnavailable(failure, findings, FAR, ALL_FAR)
     }
   },
-}
-
-async function at(
-  start: () => Promise<Place>,
-  findings: Findings,
-  use: (place: Place) => Promise<void>,
-): Promise<void> {
-  const place = await start()
-  try {
-    findings.progress(`measuring on ${place.label} …`)
-    await use(place)
-  } finally {
-    await place.stop()
-  }
 }
 
 interface Medians {

@@ -2,7 +2,6 @@
  * Work on files as an agent's host does it, beside everybody else who works on files over SSH: on
  * loopback and at several distances, on a machine with commands and on one with SFTP alone.
  */
-import { BedUnavailable } from '../bed/bed.ts'
 import type { Bench, Findings } from './bench.ts'
 import { assertSsh } from './clients.ts'
 import type { Frame } from './entries.ts'
@@ -13,7 +12,7 @@ import { askDuringMoves } from './files/during.ts'
 import { BULK_MTU, FAR, FAR_GOALS, FAR_MS, GOALS, tellFigures } from './files/goals.ts'
 import { Ground } from './files/ground.ts'
 import { allHeats, farMoves, fewHeats, longList, nearMoves, probing, slowProbing } from './files/heats.ts'
-import { delayed, LOOPBACK, loopback, type Place } from './places.ts'
+import { delayed, LOOPBACK, loopback, tellUnavailable, visit, type Place } from './places.ts'
 
 interface Measuring {
   readonly place: Place
@@ -48,7 +47,9 @@ export const files: Bench = {
     const ground = await Ground.make()
     const schedule = scheduleOf(rounds)
     const at = (start: () => Promise<Place>, use: Use): Promise<void> =>
-      visit(start, ground, findings, (measuring) => use(measuring, schedule))
+      visit(start, findings, (place) =>
+        measure(place, ground, findings, (measuring) => use(measuring, schedule)),
+      )
     const line = (rttMs: number, mtu?: number) => () => delayed(rttMs, mtu)
     try {
       await at(loopback, near)
@@ -58,10 +59,7 @@ export const files: Bench = {
       await at(line(FAR_MS, BULK_MTU), large)
       await at(line(100), shortly)
     } catch (failure) {
-      if (!(failure instanceof BedUnavailable)) throw failure
-      findings.notMeasured(FAR_GOALS, failure.message)
-      const unmeasured = { place: FAR, ms: null, roundTrips: null, note: failure.message }
-      findings.row({ ...unmeasured, what: 'everything', who: 'all' })
+      tellUnavailable(failure, findings, FAR, FAR_GOALS)
     } finally {
       await ground.stop()
     }
@@ -106,31 +104,25 @@ const large: Use = async (measuring, { large: times, frame }) => {
   await askDuringMoves(place, findings, ground, who.ours)
 }
 
-async function visit(
-  start: () => Promise<Place>,
+async function measure(
+  place: Place,
   ground: Ground,
   findings: Findings,
   use: (measuring: Measuring) => Promise<void>,
 ): Promise<void> {
-  const place = await start()
+  const line = { place: place.label, what: 'one TCP round trip', who: 'the line', roundTrips: null }
+  findings.row({ ...line, ms: await place.roundTrip() })
+  const who = await gather(place, ground, findings)
+  const taken: Taken[] = []
+  const take: Measuring['take'] = async (what, heats, frame) => {
+    findings.progress(`  ${what} …`)
+    taken.push(...(await contest(place, findings, ground, heats, frame)))
+  }
   try {
-    findings.progress(`measuring on ${place.label} …`)
-    const line = { place: place.label, what: 'one TCP round trip', who: 'the line', roundTrips: null }
-    findings.row({ ...line, ms: await place.roundTrip() })
-    const who = await gather(place, ground, findings)
-    const taken: Taken[] = []
-    const take: Measuring['take'] = async (what, heats, frame) => {
-      findings.progress(`  ${what} …`)
-      taken.push(...(await contest(place, findings, ground, heats, frame)))
-    }
-    try {
-      await use({ place, who, ground, findings, take })
-      tellFigures(findings, taken)
-    } finally {
-      await who.stop()
-    }
+    await use({ place, who, ground, findings, take })
+    tellFigures(findings, taken)
   } finally {
-    await place.stop()
+    await who.stop()
   }
 }
 

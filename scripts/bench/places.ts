@@ -1,9 +1,10 @@
 /** Where is measured: loopback, and the far end of a delayed line. Each has a real sshd. */
-import { startBed } from '../bed/bed.ts'
+import { BedUnavailable, startBed } from '../bed/bed.ts'
 import type { FarServer } from '../bed/far-server.ts'
 import { poured, startPour } from '../bed/raw-rate.ts'
 import { roundTrips, roundTripsFromOutside, startEcho } from '../bed/round-trip.ts'
 import { freePort } from '../project/port.ts'
+import type { Findings } from './bench.ts'
 import { median } from './rounds.ts'
 import { startServer, type BenchServer, type ServerOptions } from './server.ts'
 
@@ -40,6 +41,34 @@ export async function delayed(rttMs: number, mtu?: number): Promise<Place> {
   const bed = await startBed({ rttMs, ...(mtu === undefined ? {} : { mtu }) })
   const label = mtu === undefined ? `${rttMs} ms` : `${rttMs} ms, ${mtu} bytes a packet`
   return place(label, bed.far, SSH_PORT, bed.within, () => bed.stop())
+}
+
+/** Measure at a place, which goes afterwards. */
+export async function visit(
+  start: () => Promise<Place>,
+  findings: Findings,
+  use: (place: Place) => Promise<void>,
+): Promise<void> {
+  const place = await start()
+  try {
+    findings.progress(`measuring on ${place.label} …`)
+    await use(place)
+  } finally {
+    await place.stop()
+  }
+}
+
+/** Say of these goals that there can be no delayed line here. @throws any other failure. */
+export function tellUnavailable(
+  failure: unknown,
+  findings: Findings,
+  label: string,
+  goals: readonly string[],
+): void {
+  if (!(failure instanceof BedUnavailable)) throw failure
+  findings.notMeasured(goals, failure.message)
+  const unmeasured = { place: label, ms: null, roundTrips: null, note: failure.message }
+  findings.row({ ...unmeasured, what: 'everything', who: 'all' })
 }
 
 async function place(

@@ -13,7 +13,7 @@ import { ReferenceIndex } from '../../src/remote/search/reference-index.ts'
 import { BedUnavailable } from '../bed/bed.ts'
 import type { Bench, Findings, Goal } from './bench.ts'
 import { ourPool } from './clients.ts'
-import { delayed, LOOPBACK, loopback, type Place } from './places.ts'
+import { delayed, LOOPBACK, loopback, visit, type Place } from './places.ts'
 import { inTurn, timed, type Subject } from './rounds.ts'
 import type { BenchServer } from './server.ts'
 import { makeProject } from './tools/project.ts'
@@ -63,8 +63,9 @@ export const references: Bench = {
       const project = join(folder, 'project')
       findings.progress('making the project …')
       await makeProject(project)
-      await measure(loopback, project, findings, rounds)
-      await measure(() => delayed(RTT_MS), project, findings, rounds)
+      for (const start of [loopback, () => delayed(RTT_MS)]) {
+        await visit(start, findings, (place) => measure(place, project, findings, rounds))
+      }
     } catch (failure) {
       if (!(failure instanceof BedUnavailable)) throw failure
       findings.notMeasured(
@@ -77,16 +78,9 @@ export const references: Bench = {
   },
 }
 
-async function measure(
-  start: () => Promise<Place>,
-  project: string,
-  findings: Findings,
-  rounds: number,
-): Promise<void> {
-  const place = await start()
-  const undo = [() => place.stop()]
+async function measure(place: Place, project: string, findings: Findings, rounds: number): Promise<void> {
+  const undo: (() => Promise<void>)[] = []
   try {
-    findings.progress(`measuring on ${place.label} …`)
     const subjects: Subject<string>[] = [{ name: ROUND_TRIP, measure: () => place.roundTrip() }]
     for (const [server, suffix] of [
       [place.server, ''],

@@ -15,14 +15,12 @@ export function warmUp(ctx: Context, presence: Presence): void {
     presence
       .machine(place.machine)
       .session()
-      .then(
-        (session) => {
-          if (session.shell === undefined) return
-          session.shells.prepare()
-          session.fileHelper().catch((_toldAtFirstUse: unknown) => undefined)
-        },
-        (_toldAtFirstUse: unknown) => undefined,
-      )
+      .then(async (session) => {
+        if (session.shell === undefined) return
+        session.shells.prepare()
+        await session.fileHelper()
+      })
+      .catch((_toldAtFirstUse: unknown) => undefined)
   }
   for (const agent of ctx.agents.list()) connect(agent)
   ctx.on('agent/created', ({ agent }) => connect(agent))

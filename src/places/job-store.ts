@@ -4,19 +4,11 @@
  * taken over only from one that has ended.
  */
 import { randomBytes } from 'node:crypto'
-import {
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, systemCode } from '../base/failure.ts'
 import { parseRemotePath, type RemotePath } from '../base/remote-path.ts'
+import { replaceJson } from './json-file.ts'
 
 export interface JobRecord {
   /** 24 hexadecimal digits. */
@@ -92,8 +84,7 @@ export class JobStore {
     const document = { version: 1, owner: this.#self, ...record }
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-      writeFileSync(`${file}.new`, `${JSON.stringify(document, undefined, 2)}\n`, { mode: 0o600 })
-      renameSync(`${file}.new`, file)
+      replaceJson(file, document)
     } catch (error) {
       this.#warn(`${file} cannot be written, so its job will not be found again: ${messageOf(error)}`)
       return

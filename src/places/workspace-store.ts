@@ -2,12 +2,13 @@
  * The record of remote workspaces, `workspaces.json`, and their marker folders. Owns both; knows no
  * machine and no host. A marker is a real, always empty local folder.
  */
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Emitter } from '../base/emitter.ts'
 import { messageOf, systemCode } from '../base/failure.ts'
 import { parseRemotePath } from '../base/remote-path.ts'
 import { placeTitle, type Place } from './place.ts'
+import { replaceJson } from './json-file.ts'
 import type { Mounts } from './mounts.ts'
 
 export interface WorkspaceRecord extends Place {
@@ -134,7 +135,6 @@ export class WorkspaceStore {
 
   /** Replaced in one step: a crash leaves the old record or the new. */
   #save(content: Content): void {
-    const temporary = `${this.#file}.new`
     const asPlace = (place: Place): { host: string; path: string } => ({
       host: place.machine,
       path: place.path,
@@ -145,8 +145,7 @@ export class WorkspaceStore {
       active: content.active === undefined ? null : asPlace(content.active),
     }
     mkdirSync(dirname(this.#file), { recursive: true })
-    writeFileSync(temporary, `${JSON.stringify(document, undefined, 2)}\n`, { mode: 0o600 })
-    renameSync(temporary, this.#file)
+    replaceJson(this.#file, document)
     this.#content = content
     this.changed.emit()
   }

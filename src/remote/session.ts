@@ -25,6 +25,7 @@ import { ReadyShells } from './process/ready-shells.ts'
 import { FILE_FUNCTIONS } from './shell/file-functions.ts'
 import { startScript } from './shell/command-line.ts'
 import { HelperShell } from './shell/helper-shell.ts'
+import { openScript } from './shell/open-script.ts'
 import { READY } from './shell/scripts.ts'
 
 export class MachineSession {
@@ -168,11 +169,9 @@ export class MachineSession {
     return { sftp: await this.sftp(signal), shared: true, release: () => undefined }
   }
 
-  async #openReady(options: ExecOptions): Promise<ExecChannel> {
+  #openReady(options: ExecOptions): Promise<ExecChannel> {
     const start = startScript(READY, [], this.requireShell().loginShell)
-    const channel = await this.exec(start.commandLine, { ...options, harmless: true })
-    if (start.preamble !== '') channel.stdin.write(start.preamble)
-    return channel
+    return openScript(this.exec, start, { ...options, harmless: true })
   }
 
   async helper(signal?: AbortSignal): Promise<HelperShell> {

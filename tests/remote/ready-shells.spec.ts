@@ -2,14 +2,12 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { parseRemotePath } from '../../src/base/remote-path.ts'
 import type { Machine } from '../../src/remote/machine.ts'
-import { RemoteProcess } from '../../src/remote/process/remote-process.ts'
 import { descendantsOf } from '../../scripts/machine/processes.ts'
 import { startOpenSsh } from '../../scripts/machine/openssh.ts'
 import { makeAccounts, type Accounts } from '../support/accounts.ts'
 import { rigOf, type Rig } from '../support/rig.ts'
-import { lineTo } from '../ssh/life/line.ts'
+import { lineTo, output } from '../ssh/life/line.ts'
 
 let accounts: Accounts<'plain'>
 let rig: Rig
@@ -31,18 +29,7 @@ afterAll(async () => {
 /** A slow computer needs its time. */
 const SOON = { timeout: 20_000 }
 
-async function output(argv: readonly string[], on: Machine = machine): Promise<string> {
-  const folder = parseRemotePath('/tmp')
-  const process = new RemoteProcess(
-    on,
-    { argv, folder, env: {}, input: 'none', graceMs: 2000 },
-    (_session, request) => request,
-  )
-  let text = ''
-  process.stdout.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
-  await process.done
-  return text
-}
+const printed = (argv: readonly string[], on: Machine = machine): Promise<string> => output(on, argv, '/tmp')
 
 /** In the home of the account. */
 const at = (name: string): string => join(rig.folder, name)
@@ -62,16 +49,16 @@ async function waiting(): Promise<number[]> {
 }
 
 it('the commands after the first do not wait for start-up files that take long', async () => {
-  expect(await output(['echo', 'first'])).toBe('first\n')
+  expect(await printed(['echo', 'first'])).toBe('first\n')
   await expect.poll(async () => (await waiting()).length, SOON).toBe(2)
   writeFileSync(
     at('.bashrc'),
     `echo read >> ${at('reads')}; while [ ! -e ${at('go')} ]; do sleep 0.1; done\n`,
   )
-  expect(await output(['echo', 'second'])).toBe('second\n')
-  expect(await output(['echo', 'third'])).toBe('third\n')
+  expect(await printed(['echo', 'second'])).toBe('second\n')
+  expect(await printed(['echo', 'third'])).toBe('third\n')
   // What comes next was begun meanwhile, and has to wait.
-  const fourth = output(['echo', 'fourth'])
+  const fourth = printed(['echo', 'fourth'])
   await expect.poll(() => readFileSync(at('reads'), 'utf8'), SOON).toContain('read\n')
   writeFileSync(at('go'), '')
   expect(await fourth).toBe('fourth\n')
@@ -94,21 +81,21 @@ it('whatever words a command has, they reach it as they are', async () => {
     '\r\t',
   ]
   await expect.poll(async () => (await waiting()).length, SOON).toBe(2)
-  const printed = await output(['printf', '<%s>', ...words])
-  expect(Buffer.from(printed, 'latin1').toString()).toBe(words.map((word) => `<${word}>`).join(''))
+  const told = await printed(['printf', '<%s>', ...words])
+  expect(told).toBe(words.map((word) => `<${word}>`).join(''))
 })
 
 it('one that was ended on the machine is missed by nobody', async () => {
   for (const pid of await waiting()) process.kill(pid, 'SIGKILL')
   await expect.poll(async () => (await waiting()).length, SOON).toBe(0)
-  expect(await output(['echo', 'all the same'])).toBe('all the same\n')
-  expect(await output(['echo', 'and again'])).toBe('and again\n')
+  expect(await printed(['echo', 'all the same'])).toBe('all the same\n')
+  expect(await printed(['echo', 'and again'])).toBe('and again\n')
   await expect.poll(async () => (await waiting()).length, SOON).toBe(2)
 })
 
 it('they keep no connection open, and a command that runs in one does', async () => {
   const session = await machine.session()
-  const long = output(['sh', '-c', `echo up > ${at('up')}; sleep 1`])
+  const long = printed(['sh', '-c', `echo up > ${at('up')}; sleep 1`])
   await expect.poll(() => readFileSync(at('up'), 'utf8'), SOON).toBe('up\n')
   machine.connection.closeIfIdle(1)
   expect(machine.current).toBe(session)
@@ -132,7 +119,7 @@ it('they make way where a server allows few sessions', async () => {
     const line = await lineTo(few.server)
     try {
       for (let count = 0; count < 3; count += 1) {
-        const all = ['a', 'b', 'c', 'd'].map((word) => output(['echo', word], line.machine))
+        const all = ['a', 'b', 'c', 'd'].map((word) => printed(['echo', word], line.machine))
         expect(await Promise.all(all)).toEqual(['a\n', 'b\n', 'c\n', 'd\n'])
       }
       const session = await line.machine.session()

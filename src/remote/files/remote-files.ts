@@ -369,7 +369,7 @@ export class RemoteFiles {
     if (held !== undefined && held.length <= maxBytes) return held
     const stat = await this.#regular(session, file, options)
     const bytes = await readAll(session, file, stat.size, maxBytes, options.signal)
-    this.#memory.remember(file.path, stat.version, bytes)
+    this.#memory.remember(file.path, stat.version, [bytes])
     if (bytes.length === stat.size) this.#contents.keep(file.path, stat, bytes)
     return bytes
   }

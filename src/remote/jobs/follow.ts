@@ -3,10 +3,12 @@ import type { PassThrough, Readable } from 'node:stream'
 import { callerLeaves, diesWith, pause, race } from '../../base/race.ts'
 import type { RemotePath } from '../../base/remote-path.ts'
 import { LinkLostError } from '../../ssh/errors.ts'
+import { flow } from '../process/flow.ts'
 import type { MachineSession } from '../session.ts'
 import { startScript } from '../shell/command-line.ts'
 import { FOLLOW_JOB } from '../shell/job-scripts.ts'
 import { MarkedStream, randomMark } from '../shell/marked.ts'
+import { openScript } from '../shell/open-script.ts'
 
 /** One stream of a job on this side. */
 export interface Outlet {
@@ -41,14 +43,13 @@ export async function followJob(
     session.requireShell().loginShell,
   )
   session.commands.emit('begins')
-  const channel = await session.exec(start.commandLine, { signal, lasting: true })
+  const channel = await openScript(session.exec, start, { signal, lasting: true })
   const { owner } = channel
   let header: string | undefined
   const lanes = [
     lane(channel.stdout, out, mark, (line) => (header = line)),
     lane(channel.stderr, err, mark, () => undefined),
   ]
-  if (start.preamble !== '') channel.stdin.write(start.preamble)
   try {
     const settled = channel.closed.then(() => pause(SETTLE_MS))
     const ended = Promise.all(lanes.map((each) => each.ended))
@@ -76,9 +77,7 @@ function lane(
 ): { readonly ended: Promise<void>; leave(): void } {
   const marked = new MarkedStream(mark, onHeader, (chunk) => {
     outlet.passed += chunk.length
-    if (outlet.stream.write(chunk)) return
-    from.pause()
-    outlet.stream.once('drain', () => from.resume())
+    flow(from, outlet.stream, chunk)
   })
   const hear = (chunk: Buffer): void => marked.push(chunk)
   const ended = new Promise<void>((resolve) => from.once('end', resolve))

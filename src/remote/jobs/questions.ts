@@ -7,6 +7,7 @@ import { askMachine, type ProcessRequest } from '../process/remote-process.ts'
 import type { MachineSession } from '../session.ts'
 import { startScript } from '../shell/command-line.ts'
 import { END_JOB, JOB_PREFIX, JOB_STATUS, REMOVE_JOB, START_JOB } from '../shell/job-scripts.ts'
+import { tenthsOf } from '../shell/scripts.ts'
 import { askMarked, type MarkedAnswer } from '../shell/marked-answer.ts'
 
 export type JobStatus =
@@ -80,7 +81,7 @@ export async function endJob(
   graceMs: number,
   signal?: AbortSignal,
 ): Promise<void> {
-  await askMachine(session, END_JOB, [folder, String(Math.max(1, Math.ceil(graceMs / 100)))], signal)
+  await askMachine(session, END_JOB, [folder, tenthsOf(graceMs)], signal)
 }
 
 /** Remove all that a job has left. @returns false when the machine would not. @throws LinkLostError, ChannelError. */

@@ -4,7 +4,7 @@
  *
  * Exit facts come from the server alone. A connection that breaks is a rejection, never an exit code.
  */
-import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import { CancelledError } from '../../base/failure.ts'
 import { bytesOfText } from '../../base/name-bytes.ts'
 import { callerLeaves, diesWith, pause, race } from '../../base/race.ts'
@@ -15,9 +15,11 @@ import type { MachineSession } from '../session.ts'
 import type { TakenShell } from './ready-shells.ts'
 import { startScript } from '../shell/command-line.ts'
 import { MarkedStream, randomMark } from '../shell/marked.ts'
-import { AWAIT_GROUP, END_GROUP, readyLine } from '../shell/scripts.ts'
+import { openScript } from '../shell/open-script.ts'
+import { AWAIT_GROUP, END_GROUP, readyLine, tenthsOf } from '../shell/scripts.ts'
 import { variablesOf } from './environment.ts'
 import { startFailure } from './errors.ts'
+import { flow } from './flow.ts'
 
 export interface ProcessRequest {
   readonly argv: readonly string[]
@@ -171,7 +173,7 @@ export class RemoteProcess {
     const line = readyLine([
       mark,
       request.folder,
-      String(Math.max(1, Math.ceil(request.graceMs / 100))),
+      tenthsOf(request.graceMs),
       request.input === 'none' ? 'watched' : 'direct',
       String(variables.length),
       ...variables,
@@ -240,9 +242,8 @@ export class RemoteProcess {
       this.#channel?.close()
       return
     }
-    const tenths = String(Math.max(1, Math.ceil(this.#request.graceMs / 100)))
     try {
-      await askMachine(session, END_GROUP, [String(this.#pid), tenths])
+      await askMachine(session, END_GROUP, [String(this.#pid), tenthsOf(this.#request.graceMs)])
     } catch (_machineCannotBeAsked) {
       // A dead link ends here too; what still runs there is told by `awaitGroup`.
       await pause(0)
@@ -258,20 +259,13 @@ export async function askMachine(
   signal?: AbortSignal,
 ): Promise<void> {
   const start = startScript(script, args, session.requireShell().loginShell)
-  const channel = await session.exec(start.commandLine, { signal })
+  const channel = await openScript(session.exec, start, { signal })
   channel.stdout.resume()
   channel.stderr.resume()
-  channel.stdin.end(start.preamble)
+  channel.stdin.end()
   try {
     await race(() => channel.exit, [...callerLeaves(signal, 'wait'), diesWith(channel.owner.dead)])
   } finally {
     channel.close()
   }
-}
-
-/** Write with back-pressure: a reader that is slow slows the channel, and no buffer grows. */
-function flow(from: Readable, to: Writable, chunk: Buffer): void {
-  if (to.write(chunk)) return
-  from.pause()
-  to.once('drain', () => from.resume())
 }

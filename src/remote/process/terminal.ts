@@ -12,9 +12,10 @@ import type { MachineSession } from '../session.ts'
 import { LONGEST_LINE_EVER, startScript } from '../shell/command-line.ts'
 import { MarkedStream, randomMark } from '../shell/marked.ts'
 import type { HelperShell } from '../shell/helper-shell.ts'
-import { END_SESSION, FOREGROUND, LAUNCH } from '../shell/scripts.ts'
+import { END_SESSION, FOREGROUND, LAUNCH, tenthsOf } from '../shell/scripts.ts'
 import { variablesOf } from './environment.ts'
 import { StartError, startFailure } from './errors.ts'
+import { flow } from './flow.ts'
 import { askMachine } from './remote-process.ts'
 
 export interface TerminalRequest {
@@ -79,11 +80,7 @@ export class RemoteTerminal {
     const marked = new MarkedStream(
       mark,
       (line) => header.resolve(line.trim()),
-      (chunk) => {
-        if (output.write(chunk)) return
-        channel.stdout.pause()
-        output.once('drain', () => channel.stdout.resume())
-      },
+      (chunk) => flow(channel.stdout, output, chunk),
     )
     channel.stdout.on('data', (chunk: Buffer) => marked.push(chunk))
     void channel.closed.then(() => header.resolve(''))
@@ -203,8 +200,10 @@ export class RemoteTerminal {
 
   async #end(): Promise<void> {
     if (!this.#channel.owner.dead.aborted) {
-      const tenths = String(Math.max(1, Math.ceil(this.#graceMs / 100)))
-      await askMachine(await this.#machine.session(), END_SESSION, [String(this.leader), tenths])
+      await askMachine(await this.#machine.session(), END_SESSION, [
+        String(this.leader),
+        tenthsOf(this.#graceMs),
+      ])
     }
     this.#channel.close()
     await this.done.catch((_toldToWhoAwaitsIt: unknown) => undefined)

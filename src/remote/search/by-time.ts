@@ -20,8 +20,9 @@ export function timesArgv(argv: readonly string[], { shell }: MachineSession): s
   const options = separator < 0 ? words : words.slice(0, separator)
   const asked = options.includes('--files') && options.includes(SORT) && !options.includes('--null')
   if (!asked || program === undefined || shell?.stat !== 'gnu' || shell.find !== 'gnu') return undefined
-  const rest = words.filter((word, at) => word !== SORT || (separator >= 0 && at > separator))
-  return ['/bin/sh', '-c', LISTED_TIMES, 'sh', program, '--null', ...rest]
+  const others = options.filter((option) => option !== SORT)
+  const operands = words.slice(options.length)
+  return ['/bin/sh', '-c', LISTED_TIMES, 'sh', program, '--null', ...others, ...operands]
 }
 
 interface Listed {

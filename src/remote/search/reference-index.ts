@@ -4,8 +4,13 @@
  * old; an old one still answers when a new one takes longer than a person who types wants to wait.
  */
 import { callerLeaves, pause, race } from '../../base/race.ts'
-import { InvalidRemotePathError, containsPath, joinRemote, type RemotePath } from '../../base/remote-path.ts'
-import { segmentsOf } from '../../base/remote-path.ts'
+import {
+  InvalidRemotePathError,
+  containsPath,
+  joinRemote,
+  segmentsOf,
+  type RemotePath,
+} from '../../base/remote-path.ts'
 import type { RemoteFiles } from '../files/remote-files.ts'
 import type { Machine } from '../machine.ts'
 import type { MachineSession } from '../session.ts'

@@ -13,6 +13,7 @@ import { typeOf } from '../files/stat.ts'
 import type { MachineSession } from '../session.ts'
 import { startScript } from '../shell/command-line.ts'
 import { MarkedStream, randomMark } from '../shell/marked.ts'
+import { openScript } from '../shell/open-script.ts'
 import { compareText, firstOfTree, type Candidate } from './rank.ts'
 
 export interface ListingLimits {
@@ -95,7 +96,7 @@ async function find(
   const mark = randomMark()
   const { loginShell } = session.requireShell()
   const start = startScript(NAMES_BELOW, [mark, root, ...notEntered(root, excluded)], loginShell)
-  const channel = await session.exec(start.commandLine, { signal })
+  const channel = await openScript(session.exec, start, { signal })
   const chunks: Buffer[] = []
   const state = { begun: false, bytes: 0, cut: false }
   const cut = (): void => {
@@ -115,7 +116,7 @@ async function find(
   )
   channel.stdout.on('data', (chunk: Buffer) => answer.push(chunk))
   channel.stderr.resume()
-  channel.stdin.end(start.preamble)
+  channel.stdin.end()
   try {
     await race(() => channel.closed, [...callerLeaves(signal, 'listing files'), diesWith(channel.owner.dead)])
   } finally {

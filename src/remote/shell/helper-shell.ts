@@ -11,6 +11,7 @@ import type { Exec } from '../../ssh/connection/link.ts'
 import { LinkLostError } from '../../ssh/errors.ts'
 import { oneLine, startScript, type LoginShell } from './command-line.ts'
 import { MarkedStream, randomMark } from './marked.ts'
+import { openScript } from './open-script.ts'
 import { helperScript } from './scripts.ts'
 
 const ANSWER_MS = 15_000
@@ -56,8 +57,7 @@ export class HelperShell {
     const start = startScript(helperScript(functions), [mark, key], loginShell)
     let helper: HelperShell | undefined
     const yields = (): void => helper?.closeIfIdle()
-    const channel = await exec(start.commandLine, { signal, lasting: true, idles: true, yields })
-    if (start.preamble !== '') channel.stdin.write(start.preamble)
+    const channel = await openScript(exec, start, { signal, lasting: true, idles: true, yields })
     helper = new HelperShell(channel, mark, key)
     return helper
   }

@@ -13,6 +13,7 @@
  * - `note`: what the supervisor's own shell has to say.
  */
 import { quote } from '../../base/shell-word.ts'
+import { GROUP, SURROUNDINGS } from './scripts.ts'
 
 /** The folder's name begins with it; 24 hexadecimal digits follow. */
 export const JOB_PREFIX = 'presence-job-'
@@ -81,9 +82,7 @@ exec "$@" </dev/null >>"$_j/out" 2>>"$_j/err" 9>&-
 export const START_JOB = `
 _m=$1 _j=$2 _d=$3 _n=$4
 shift 4
-while [ "$_n" -gt 0 ]; do export "$1"; shift; _n=$((_n-1)); done
-if [ "\${SHLVL:-0}" -lt 2 ]; then export SHLVL=2; fi
-unset CDPATH
+${SURROUNDINGS}
 if ! cd -- "$_d" 2>/dev/null; then printf '%sfolder\\n%send\\n' "$_m" "$_m"; exit 126; fi
 if ! command -v "$1" >/dev/null 2>&1; then printf '%sprogram\\n%send\\n' "$_m" "$_m"; exit 127; fi
 ${ALIVE}${REMOVE}
@@ -220,7 +219,8 @@ export const END_JOB = `
 g=$2
 ${ALIVE}
 cd "$1" && alive . || exit 0
-group() { kill -s "$1" -- "-$G" 2>/dev/null || kill -s "$1" "-$G" 2>/dev/null; }
+p=$G
+${GROUP}
 rest() { if sleep 0.1 2>/dev/null; then n=$((n+1)); else sleep 1; n=$((n+10)); fi; }
 group TERM
 n=0

@@ -7,6 +7,7 @@ import type { Exec } from '../../ssh/connection/link.ts'
 import { LinkLostError } from '../../ssh/errors.ts'
 import type { Start } from './command-line.ts'
 import { randomMark } from './marked.ts'
+import { openScript } from './open-script.ts'
 
 /** A script that took so much longer than any small request may take is reported instead of waited for. */
 const LONGER_MS = 5000
@@ -42,13 +43,13 @@ export async function printsAWord(exec: Exec, signal: AbortSignal | undefined): 
 
 async function runToEnd(
   exec: Exec,
-  { commandLine, preamble }: Start,
+  start: Start,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly output: string; readonly errors: string }> {
-  const channel = await exec(commandLine, { signal })
+  const channel = await openScript(exec, start, { signal })
   const { owner } = channel
   const { machine, dead, requestMs } = owner
-  channel.stdin.end(preamble)
+  channel.stdin.end()
   const output = collect(channel.stdout, LONGEST_ANSWER)
   const errors = collect(channel.stderr, KEPT)
   const answerMs = requestMs + LONGER_MS

@@ -91,17 +91,38 @@ for d do printf '%s%s\\n' "$m" "$(identity "$d")"; done
 printf '%send\\n' "$m"
 `
 
+/** How scripts take a grace: at least one tenth of a second. @param ms - milliseconds. */
+export function tenthsOf(ms: number): string {
+  return String(Math.max(1, Math.ceil(ms / 100)))
+}
+
+/**
+ * `group`: send the signal `$1` to the process group `$p`. Some shells want `--` before a negative pid and some refuse
+ * it, so both spellings are tried.
+ */
+export const GROUP = `group() { kill -s "$1" -- "-$p" 2>/dev/null || kill -s "$1" "-$p" 2>/dev/null; }`
+
+/**
+ * What every command begins with: `$_n` words `NAME=value` are exported.
+ * A bash that believes sshd has started it, at the first shell level, reads ~/.bashrc for any command; the
+ * level is raised, since the host's commands are no login and read none.
+ */
+export const SURROUNDINGS = `
+while [ "$_n" -gt 0 ]; do export "$1"; shift; _n=$((_n-1)); done
+if [ "\${SHLVL:-0}" -lt 2 ]; then export SHLVL=2; fi
+unset CDPATH
+`.trim()
+
 /**
  * Ends a process group when told, or when its lifeline breaks.
  * $1 leader's pid, $2 grace in tenths of a second, $3 `own` when this runs outside the group.
  *
  * A line `stop` on standard input ends the group whatever its state; the end of the input ends it only
  * while the leader lives, since after a normal exit the server closes the input too.
- * Some shells want `--` before a negative pid and some refuse it, so both spellings are tried.
  */
 const WATCH = `
 p=$1 g=$2
-group() { kill -s "$1" -- "-$p" 2>/dev/null || kill -s "$1" "-$p" 2>/dev/null; }
+${GROUP}
 alive() { if [ "$w" = own ]; then group 0; else kill -0 "$p" 2>/dev/null; fi; }
 l=
 IFS= read -r l
@@ -125,8 +146,6 @@ group KILL || kill -s KILL "$p" 2>/dev/null
  *
  * watched: the command's standard input is /dev/null, and the channel's standard input is a lifeline
  * (see WATCH): closing it, or losing the link, ends the command's whole group.
- * A bash that believes sshd has started it, at the first shell level, reads ~/.bashrc for any command; the
- * level is raised, since the host's commands are no login and read none.
  *
  * direct: the channel's input is the command's. terminal: so is everything else, and the one stream is
  * marked once.
@@ -134,9 +153,7 @@ group KILL || kill -s KILL "$p" 2>/dev/null
 export const LAUNCH = `
 _m=$1 _d=$2 _g=$3 _w=$4 _n=$5
 shift 5
-while [ "$_n" -gt 0 ]; do export "$1"; shift; _n=$((_n-1)); done
-if [ "\${SHLVL:-0}" -lt 2 ]; then export SHLVL=2; fi
-unset CDPATH
+${SURROUNDINGS}
 if ! cd -- "$_d" 2>/dev/null; then printf '%sfolder\\n' "$_m"; exit 126; fi
 if ! command -v "$1" >/dev/null 2>&1; then printf '%sprogram\\n' "$_m"; exit 127; fi
 printf '%sok %s\\n' "$_m" "$$"
@@ -182,7 +199,8 @@ echo stop | /bin/sh -c ${quote(WATCH)} presence "$1" "$2" own
 /** Wait until a process group is gone. $1 leader's pid. */
 export const AWAIT_GROUP = `
 p=$1
-while kill -s 0 -- "-$p" 2>/dev/null || kill -s 0 "-$p" 2>/dev/null; do sleep 0.1 2>/dev/null || sleep 1; done
+${GROUP}
+while group 0; do sleep 0.1 2>/dev/null || sleep 1; done
 `
 
 /**

@@ -2,9 +2,7 @@
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { parseRemotePath } from '../../../src/base/remote-path.ts'
-import { RemoteProcess } from '../../../src/remote/process/remote-process.ts'
-import { file } from '../../ssh/life/line.ts'
+import { file, output } from '../../ssh/life/line.ts'
 import { startRig, type Rig } from '../../support/rig.ts'
 import { askedBy } from './questions.ts'
 
@@ -102,20 +100,7 @@ it('what a command has made is seen as soon as it has ended', async () => {
   const rig = await startRig()
   try {
     await lookAround(rig, rig.folder)
-    const process = new RemoteProcess(
-      rig.machine,
-      {
-        argv: ['sh', '-c', 'mkdir .git; echo text > AGENTS.md'],
-        folder: parseRemotePath(rig.folder),
-        env: {},
-        input: 'none',
-        graceMs: 1000,
-      },
-      (_session, request) => request,
-    )
-    process.stdout.resume()
-    process.stderr.resume()
-    await process.done
+    await output(rig.machine, ['sh', '-c', 'mkdir .git; echo text > AGENTS.md'], rig.folder)
     const found = await lookAround(rig, rig.folder)
     expect([found['AGENTS.md'], typeof found['.git']]).toEqual([5, 'number'])
     expect(await rig.files.readText(file(join(rig.folder, 'AGENTS.md')), { caller })).toBe('text\n')

@@ -7,9 +7,8 @@ import { parseRemotePath } from '../../../src/base/remote-path.ts'
 import { ReferenceIndex } from '../../../src/remote/search/reference-index.ts'
 import { firstOfTree, type Candidate } from '../../../src/remote/search/rank.ts'
 import { parseNames } from '../../../src/remote/search/reference-listing.ts'
-import { RemoteProcess } from '../../../src/remote/process/remote-process.ts'
 import { MachineConnection } from '../../../src/ssh/connection/machine-connection.ts'
-import { file } from '../../ssh/life/line.ts'
+import { file, output } from '../../ssh/life/line.ts'
 import { startRig, type Rig } from '../../support/rig.ts'
 import { startRigWithoutRipgrep } from '../../support/userlands.ts'
 import { askedBy } from '../far/questions.ts'
@@ -218,20 +217,7 @@ describe('an index of names', () => {
     expect(await paths(index, 'made')).toEqual([])
     await rig.files.write(file(join(root, 'made-by-us.txt')), 'x', { kind: 'absent' }, 1000)
     await vi.waitFor(async () => expect(await paths(index, 'made')).toEqual(['made-by-us.txt']))
-    const process = new RemoteProcess(
-      rig.machine,
-      {
-        argv: ['touch', 'made-there.txt'],
-        folder: parseRemotePath(root),
-        env: {},
-        input: 'none',
-        graceMs: 1000,
-      },
-      (_session, request) => request,
-    )
-    process.stdout.resume()
-    process.stderr.resume()
-    await process.done
+    await output(rig.machine, ['touch', 'made-there.txt'], root)
     await vi.waitFor(async () => expect(await paths(index, 'made-there')).toEqual(['made-there.txt']))
     rmSync(join(root, 'made-there.txt'))
     index.invalidate()

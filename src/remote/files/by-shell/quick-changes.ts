@@ -30,10 +30,10 @@ export class QuickChanges {
   readonly #lookSize: LookSize
 
   constructor(contents: Contents, handover: Handover, leftovers: Leftovers, lookSize: LookSize) {
-    this.#lookSize = lookSize
     this.#contents = contents
     this.#handover = handover
     this.#leftovers = leftovers
+    this.#lookSize = lookSize
   }
 
   /** @returns undefined when nothing was changed. @throws LinkLostError with `outcomeUnknown`; CancelledError. */

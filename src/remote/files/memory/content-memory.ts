@@ -16,9 +16,15 @@ export class ContentMemory {
     return this.#hashes.has(`${key}\0${version}`)
   }
 
-  /** `key` is the file's identity, `version` the token under which `content` was read. */
-  remember(key: string, version: string, content: Uint8Array): void {
-    if (!isExact(version)) this.#keep(key, version, hashOf(content))
+  /**
+   * @param key - the file's identity. @param version - the token under which the content was read.
+   * @param pieces - the content; not asked for when nothing needs to be remembered.
+   */
+  remember(key: string, version: string, pieces: Iterable<Uint8Array>): void {
+    const memory = this.watch(key, version)
+    if (memory === undefined) return
+    for (const piece of pieces) memory.piece(piece)
+    memory.done()
   }
 
   /**

@@ -167,9 +167,11 @@ export class Changes {
       this.#around.leftovers,
       signal,
     )
-    const memory = this.#around.memory.watch(file.path, version)
-    if (memory !== undefined) for (const piece of outgoing.pieces(() => REMEMBERED_BYTES)) memory.piece(piece)
-    memory?.done()
+    this.#around.memory.remember(
+      file.path,
+      version,
+      outgoing.pieces(() => REMEMBERED_BYTES),
+    )
     return {
       created: existing === undefined,
       version,
@@ -200,7 +202,7 @@ export class Changes {
       this.#around.leftovers,
       signal,
     )
-    this.#around.memory.remember(file.path, published, content)
+    this.#around.memory.remember(file.path, published, [content])
     return { created: false, version: published, before, after }
   }
 

@@ -35,16 +35,13 @@ export function contentOfText(text: string): Content {
       let share = 1
       for (let from = 0; from < text.length;) {
         const wanted = most()
-        let end = behindCharacter(text, from, Math.max(1, Math.floor(wanted * share)))
-        let piece = Buffer.from(text.slice(from, end))
-        while (piece.length > wanted) {
-          end = behindCharacter(
-            text,
-            from,
-            Math.max(1, Math.floor(((end - from) * wanted) / (piece.length + 3))),
-          )
+        let end = from
+        let piece: Buffer
+        do {
+          end = behindCharacter(text, from, Math.max(1, Math.floor(wanted * share)))
           piece = Buffer.from(text.slice(from, end))
-        }
+          share = (end - from) / (piece.length + 3)
+        } while (piece.length > wanted)
         share = (end - from) / piece.length
         yield piece
         from = end

@@ -66,7 +66,8 @@ export async function publish(
     if (signal?.aborted === true) throw new CancelledError('write', signal.reason)
     const placing = putInPlace(session, sftp, temporary, publication, leftovers)
     // A server does what concerns one file in order, so the look can be under way with the exchange.
-    const looking = session.hasExactVersions ? undefined : versionAfter(session, publication.path)
+    const looks = !publication.onlyIfAbsent && !session.hasExactVersions
+    const looking = looks ? versionAfter(session, publication.path) : undefined
     if (await placing) seen = looking
   } catch (error) {
     const told = await explained(error)

@@ -72,8 +72,7 @@ export async function* incoming(
         const size = await sizeNow(lane, handle, leave)
         if (size === at) return
         // One that grows all the time has an end as well: where it is now. A size below what was read says nothing.
-        if (size > at) end = size
-        else toBeLookedFor = true
+        end = size > at ? size : Number.POSITIVE_INFINITY
       }
     }
   } finally {

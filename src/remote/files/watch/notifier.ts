@@ -9,6 +9,7 @@ import type { ExecChannel } from '../../../ssh/channel/exec.ts'
 import type { MachineSession } from '../../session.ts'
 import { startScript } from '../../shell/command-line.ts'
 import { MarkedStream, randomMark } from '../../shell/marked.ts'
+import { openScript } from '../../shell/open-script.ts'
 import { LAUNCH, NOTIFY } from '../../shell/scripts.ts'
 
 /** Between TERM and KILL, in tenths of a second. */
@@ -47,14 +48,13 @@ export class Notifier {
       [mark, '/', String(GRACE_TENTHS), 'watched', '0', ...command],
       session.requireShell().loginShell,
     )
-    const channel = await session.exec(start.commandLine, {
+    const channel = await openScript(session.exec, start, {
       signal,
       lasting: true,
       idles: true,
       modest: true,
       yields,
     })
-    if (start.preamble !== '') channel.stdin.write(start.preamble)
     return new Notifier(channel, mark, heard)
   }
 
