@@ -114,6 +114,12 @@ if [ -z "$BASH_VERSION" ] && command -v setsid >/dev/null 2>&1; then _s=yes; els
     jobs >&2
     wait "$!"
     s=$?
+    # What \`jobs\` has told of, bash in POSIX mode may forget: of a job that ended at once its word is all there is.
+    if [ "$s" -eq 127 ]; then
+      while IFS= read -r l; do
+        case $l in *'Done('*) l=\${l#*'Done('} s=\${l%%')'*} ;; *Done*) s=0 ;; esac
+      done <"$_j/note"
+    fi
   elif [ -n "$_s" ]; then
     setsid /bin/sh -c ${quote(RUN)} presence "$_j" "$@"
     s=$?
@@ -124,7 +130,7 @@ if [ -z "$BASH_VERSION" ] && command -v setsid >/dev/null 2>&1; then _s=yes; els
   r="code $s"
   if [ "$s" -gt 128 ]; then
     while IFS= read -r l; do
-      case $l in *Running*|*Stopped*|*Done*|*Exit*) ;; *) r="signal $(kill -l "$((s-128))")" ;; esac
+      case $l in *Running*|*Stopped*|*Done*|*Exit*|*' wait: '*) ;; *) r="signal $(kill -l "$((s-128))")" ;; esac
     done <"$_j/note"
   fi
   printf '%-40s\\n' "$r" 1<>"$_j/exit"

@@ -42,6 +42,7 @@ beforeEach(() => {
 interface Options {
   readonly env?: NodeJS.ProcessEnv
   readonly in?: string
+  readonly script?: string
 }
 
 async function perform(
@@ -65,11 +66,11 @@ async function perform(
 async function start(
   shell: Shell,
   command: string,
-  { env, in: at = folder }: Options = {},
+  { env, in: at = folder, script = START_JOB }: Options = {},
 ): Promise<{ said: string; job: string }> {
   const job = join(folder, `presence-job-${String((jobs += 1)).padStart(24, '0')}`)
   const words = ['MARK', job, at, '1', "GREETING=it's me", 'sh', '-c', command]
-  return { said: await perform(shell, START_JOB, words, env), job }
+  return { said: await perform(shell, script, words, env), job }
 }
 
 async function statusOf(shell: Shell, job: string): Promise<Record<string, string>> {
@@ -162,9 +163,19 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(' '), shell })))('under 
     }
     expect(await exits('exit 0')).toBe('code 0')
     expect(await exits('sleep 0.1; exit 143')).toBe('code 143')
+    expect(await exits('exit 127')).toBe('code 127')
     // zsh says nothing of signals.
     expect(await exits('kill -TERM $$')).toBe(shell[0] === 'zsh' ? 'code 143' : 'signal TERM')
     expect(await exits('sleep 0.1; kill -KILL $$')).toBe(shell[0] === 'zsh' ? 'code 137' : 'signal KILL')
+  })
+
+  it('an exit code is kept although the job ends before its supervisor looks', async () => {
+    const script = START_JOB.replace('LC_ALL=C\n', 'LC_ALL=C\nsleep 0.3\n')
+    expect(script).not.toBe(START_JOB)
+    for (const code of [0, 3, 127, 143]) {
+      const { job } = await start(shell, `exit ${code}`, { script })
+      expect((await ended(shell, job))['exit']).toBe(`code ${code}`)
+    }
   })
 
   it.each([
