@@ -8,6 +8,7 @@ import { LinkLostError } from '../../src/ssh/errors.ts'
 import { CollectedOutput } from '../../src/remote/process/output.ts'
 import { RemoteProcess, type ProcessRequest } from '../../src/remote/process/remote-process.ts'
 import { Machine } from '../../src/remote/machine.ts'
+import { living, livingOn } from '../support/living.ts'
 import { poolFor, settingsFor, startRig, type Rig } from '../support/rig.ts'
 
 let rig: Rig
@@ -39,23 +40,6 @@ async function run(argv: readonly string[], change: Partial<ProcessRequest> = {}
   process.stderr.on('data', (chunk: Buffer) => err.push(chunk))
   const { exitCode, signal } = await process.done
   return { code: exitCode, signal, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }
-}
-
-/** Command lines of live processes that hold a text. */
-function living(text: string): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => {
-      try {
-        const line = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
-        return line.includes(text) && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')
-          ? [line]
-          : []
-      } catch (endedMeanwhile) {
-        expect(endedMeanwhile).toBeInstanceOf(Error)
-        return []
-      }
-    })
 }
 
 async function untilNone(text: string): Promise<void> {
@@ -225,7 +209,9 @@ it('200 commands by 8 workers beside file reads all succeed, and no watcher is l
   }
   await Promise.all([...Array.from({ length: 8 }, worker), reader()])
   expect(new Set(results).size).toBe(200)
-  await untilNone('group() { kill')
+  while ((await livingOn(rig.server, /group\(\) \{ kill/)).length > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
 })
 
 it('C58: a connection that is cut under a command is a lost link with unknown outcome, and the command dies', async () => {

@@ -81,7 +81,7 @@ export async function endJob(
   graceMs: number,
   signal?: AbortSignal,
 ): Promise<void> {
-  await askMachine(session, END_JOB, [folder, tenthsOf(graceMs)], signal)
+  await askMachine(session, END_JOB, [folder, tenthsOf(graceMs)], { signal, urgent: true })
 }
 
 /** Remove all that a job has left. @returns false when the machine would not. @throws LinkLostError, ChannelError. */

@@ -131,7 +131,7 @@ export class RemoteJob {
     const session = this.#machine.current
     if (this.#group === undefined || session === undefined) return false
     try {
-      await askMachine(session, AWAIT_GROUP, [String(this.#group)], signal)
+      await askMachine(session, AWAIT_GROUP, [String(this.#group)], { signal })
       return true
     } catch (_machineCannotBeAsked) {
       return false

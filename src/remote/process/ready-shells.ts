@@ -21,6 +21,8 @@ export interface TakenShell {
 
 interface ReadyShell {
   readonly channel: ExecChannel
+  /** It has given its place to something else: it is being closed, though its end is not here yet. */
+  readonly hasYielded: boolean
   /** From now on it works: it keeps its place and its connection. */
   wake(): void
 }
@@ -52,7 +54,7 @@ export class ReadyShells {
         this.#waiting.unshift(claimed)
         throw error
       })
-      if (shell === undefined) continue
+      if (shell === undefined || shell.hasYielded) continue
       shell.wake()
       this.prepare()
       return { channel: shell.channel, waited: true }
@@ -81,8 +83,11 @@ export class ReadyShells {
   async #spare(): Promise<ReadyShell | undefined> {
     const woken = new AbortController()
     let channel: ExecChannel | undefined
+    let hasYielded = false
     const yields = (): void => {
-      if (!woken.signal.aborted) channel?.close()
+      if (woken.signal.aborted) return
+      hasYielded = true
+      channel?.close()
     }
     const options = { lasting: true, modest: true, idles: true, wakes: woken.signal, yields }
     try {
@@ -90,6 +95,12 @@ export class ReadyShells {
     } catch (_whoeverNeedsOneHearsOfIt: unknown) {
       return undefined
     }
-    return { channel, wake: () => woken.abort() }
+    return {
+      channel,
+      get hasYielded() {
+        return hasYielded
+      },
+      wake: () => woken.abort(),
+    }
   }
 }

@@ -10,6 +10,7 @@ import { bytesOfText } from '../../base/name-bytes.ts'
 import { callerLeaves, diesWith, pause, race } from '../../base/race.ts'
 import type { RemotePath } from '../../base/remote-path.ts'
 import type { ExecChannel, ExitFacts } from '../../ssh/channel/exec.ts'
+import type { ExecOptions } from '../../ssh/connection/link.ts'
 import type { Machine } from '../machine.ts'
 import type { MachineSession } from '../session.ts'
 import type { TakenShell } from './ready-shells.ts'
@@ -100,7 +101,7 @@ export class RemoteProcess {
     if (this.#pid === undefined || this.#gone) return true
     if (this.#session?.link.alive !== true) return false
     try {
-      await askMachine(this.#session, AWAIT_GROUP, [String(this.#pid)], signal)
+      await askMachine(this.#session, AWAIT_GROUP, [String(this.#pid)], { signal })
       this.#gone = true
       return true
     } catch (_machineCannotBeAsked) {
@@ -147,12 +148,8 @@ export class RemoteProcess {
     }
   }
 
-  /**
-   * Whether a shell that waited ended before it said that it begins: its machine had ended it, and nothing was run.
-   * What a command reads as it comes cannot be read again.
-   */
+  /** Whether a shell that waited ended before it said that it begins: its machine had ended it, and nothing was run. */
   async #hasRunNothing(channel: ExecChannel): Promise<boolean> {
-    if (this.#request.input === 'pipe') return false
     const ended = channel.exit.then(() => channel.closed).then(() => true)
     ended.catch((_saidByTheExit: unknown) => undefined)
     return (await Promise.race([this.#begun.then(() => false), ended])) && !this.#stopping.signal.aborted
@@ -186,8 +183,11 @@ export class RemoteProcess {
     void channel.closed.then(() => session.commands.emit('ended'))
     this.#connect(channel, request, mark)
     channel.stdin.write(bytesOfText(line))
-    if (request.input === 'pipe') this.stdin?.pipe(channel.stdin)
-    else if (request.input !== 'none') channel.stdin.end(request.input.data)
+    if (request.input === 'pipe') {
+      // What a command reads as it comes cannot be read again: a shell that may be gone gets none of it.
+      if (shell.waited) void this.#begun.then(() => this.stdin?.pipe(channel.stdin))
+      else this.stdin?.pipe(channel.stdin)
+    } else if (request.input !== 'none') channel.stdin.end(request.input.data)
     // Ended while the channel was being opened: nothing may be left behind.
     if (signal.aborted) this.#stop(channel)
     return shell
@@ -243,7 +243,8 @@ export class RemoteProcess {
       return
     }
     try {
-      await askMachine(session, END_GROUP, [String(this.#pid), tenthsOf(this.#request.graceMs)])
+      const grace = tenthsOf(this.#request.graceMs)
+      await askMachine(session, END_GROUP, [String(this.#pid), grace], { urgent: true })
     } catch (_machineCannotBeAsked) {
       // A dead link ends here too; what still runs there is told by `awaitGroup`.
       await pause(0)
@@ -251,15 +252,19 @@ export class RemoteProcess {
   }
 }
 
-/** Run one of our own scripts to its end, its output dropped. @throws ChannelError, LinkLostError. */
+/**
+ * Run one of our own scripts to its end, its output dropped.
+ * @param options - `urgent` for one that ends what others may wait for. @throws ChannelError, LinkLostError.
+ */
 export async function askMachine(
   session: MachineSession,
   script: string,
   args: readonly string[],
-  signal?: AbortSignal,
+  options: Pick<ExecOptions, 'signal' | 'urgent'> = {},
 ): Promise<void> {
+  const { signal } = options
   const start = startScript(script, args, session.requireShell().loginShell)
-  const channel = await openScript(session.exec, start, { signal })
+  const channel = await openScript(session.exec, start, options)
   channel.stdout.resume()
   channel.stderr.resume()
   channel.stdin.end()

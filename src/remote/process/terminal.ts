@@ -200,10 +200,8 @@ export class RemoteTerminal {
 
   async #end(): Promise<void> {
     if (!this.#channel.owner.dead.aborted) {
-      await askMachine(await this.#machine.session(), END_SESSION, [
-        String(this.leader),
-        tenthsOf(this.#graceMs),
-      ])
+      const words = [String(this.leader), tenthsOf(this.#graceMs)]
+      await askMachine(await this.#machine.session(), END_SESSION, words, { urgent: true })
     }
     this.#channel.close()
     await this.done.catch((_toldToWhoAwaitsIt: unknown) => undefined)

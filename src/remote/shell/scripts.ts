@@ -149,6 +149,9 @@ group KILL || kill -s KILL "$p" 2>/dev/null
  *
  * direct: the channel's input is the command's. terminal: so is everything else, and the one stream is
  * marked once.
+ *
+ * OpenSSH makes a process group for each command. Dropbear does not, and `setsid` makes one there, in the same
+ * process since it leads none; where there is no `setsid` either, only the leader is ended.
  */
 export const LAUNCH = `
 _m=$1 _d=$2 _g=$3 _w=$4 _n=$5
@@ -159,7 +162,9 @@ if ! command -v "$1" >/dev/null 2>&1; then printf '%sprogram\\n' "$_m"; exit 127
 printf '%sok %s\\n' "$_m" "$$"
 if [ "$_w" = terminal ]; then exec "$@"; fi
 printf '%s\\n' "$_m" >&2
-if [ "$_w" = direct ]; then exec "$@"; fi
+_s=
+if kill -s 0 -- "-$$" || kill -s 0 "-$$"; then :; elif command -v setsid; then _s=setsid; fi >/dev/null 2>&1
+if [ "$_w" = direct ]; then exec $_s "$@"; fi
 exec 3<&0
 ( (
   exec <&3 3<&- >/dev/null 2>&1
@@ -167,7 +172,7 @@ exec 3<&0
   trap '' TERM HUP INT
   exec /bin/sh -c ${quote(WATCH)} presence "$$" "$_g" same
 ) & )
-exec "$@" </dev/null 3<&-
+exec $_s "$@" </dev/null 3<&-
 `
 
 /**

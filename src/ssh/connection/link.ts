@@ -45,6 +45,8 @@ export interface ExecOptions {
    * the first to be asked to yield.
    */
   readonly modest?: boolean
+  /** It ends what others wait for, so it waits for none of them: one connection more than usual may be made. */
+  readonly urgent?: boolean
   /** Aborted when the command can run elsewhere: it leaves the queue, unless its channel opens already. */
   readonly leaveQueue?: AbortSignal
 }

@@ -69,7 +69,8 @@ export class SpareLinks {
     const began = performance.now()
     const roomy = this.#roomy(options)
     if (roomy === undefined) this.#askTheModest()
-    let link = roomy ?? this.#queueing(options) ?? this.#main
+    const further = roomy === undefined && options.urgent === true ? await this.#oneMore(options) : undefined
+    let link = roomy ?? further ?? this.#queueing(options) ?? this.#main
     for (;;) {
       const elsewhere = new AbortController()
       const attempt = link.exec(command, { ...options, leaveQueue: elsewhere.signal })
@@ -147,10 +148,10 @@ export class SpareLinks {
   }
 
   /** @returns undefined when there shall be no more, or none could be made: the queue remains. */
-  async #oneMore({ signal }: ExecOptions): Promise<Link | undefined> {
+  async #oneMore({ signal, urgent = false }: ExecOptions): Promise<Link | undefined> {
+    const most = MOST_SPARES + (urgent ? 1 : 0)
     // A person would be asked again for each connection.
-    if (this.#spares.size >= MOST_SPARES || this.#main.facts.method === 'keyboard-interactive')
-      return undefined
+    if (this.#spares.size >= most || this.#main.facts.method === 'keyboard-interactive') return undefined
     return this.#opening.join(signal).catch((_theQueueRemains: unknown) => undefined)
   }
 }

@@ -80,7 +80,7 @@ class Storm {
   async rage(): Promise<void> {
     const workers = Array.from({ length: WORKERS }, async (_, worker) => {
       const own = this.files.slice(worker * FILES_EACH, (worker + 1) * FILES_EACH)
-      while (this.calls < CALLS) {
+      while (this.#rages) {
         this.calls += 1
         await this.#one(own)
       }
@@ -88,9 +88,14 @@ class Storm {
     await Promise.all([...workers, this.#reset()])
   }
 
+  /** However long the pauses between the resets were: all of them come. */
+  get #rages(): boolean {
+    return this.calls < CALLS || this.resets < RESETS
+  }
+
   async #reset(): Promise<void> {
     let next = 0
-    while (this.calls < CALLS) {
+    while (this.#rages) {
       await new Promise((resolve) => setTimeout(resolve, this.random() * 20))
       // Some of them hit the attempt to connect that the one before has caused.
       if (this.resets >= RESETS || this.calls < next || this.line.proxy.connections === 0) continue
