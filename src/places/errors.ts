@@ -50,3 +50,15 @@ export class StrayPathError extends PresenceError {
     )
   }
 }
+
+/** A folder of this computer, for a command of a session whose commands run on a machine. */
+export class LocalFolderError extends PresenceError {
+  constructor(folder: string, machine: string) {
+    super(
+      `${machine}: the folder "${folder}" is on the local computer; commands of this session run on the machine. ` +
+        'Name a folder of the machine',
+      'refused',
+      { machine },
+    )
+  }
+}

@@ -11,6 +11,35 @@ export function isSearch(argv: readonly string[]): boolean {
   return isAbsolute(program) && /^(.*-)?rg(\.exe)?$/.test(basename(program)) && first === '--no-config'
 }
 
+/** What a search is told to search; nothing means its folder. */
+function operandsOf(argv: readonly string[]): readonly string[] {
+  const separator = argv.indexOf('--')
+  return separator < 0 ? [] : argv.slice(separator + 1)
+}
+
+/** Whether all that is searched lies in places of the host's own, as spilled output does, wherever the session is. */
+export function searchesLocalPlaces(presence: Presence, argv: readonly string[]): boolean {
+  const operands = operandsOf(argv)
+  return operands.length > 0 && operands.every((path) => isAbsolute(path) && presence.isLocalPlace(path))
+}
+
+/**
+ * A search of this computer does not find what is on a machine, whose folders are empty here.
+ * @throws StartError when an operand is on a machine.
+ */
+export function requireLocalOperands(presence: Presence, argv: readonly string[]): void {
+  for (const operand of operandsOf(argv)) {
+    const place = presence.mounts.placeOf(operand)
+    if (place === undefined) continue
+    throw new StartError(
+      `"${operand}" is on the machine and this session's folder is not: nothing was searched. ` +
+        'Search it in a session in a folder there, or by a command with that folder as its working folder',
+      'refused',
+      place.machine,
+    )
+  }
+}
+
 /** @throws StartError when an operand is on another machine. */
 export function translateSearch(
   presence: Presence,
@@ -20,8 +49,7 @@ export function translateSearch(
 ): string[] {
   const separator = argv.indexOf('--')
   const options = separator < 0 ? argv.slice(1) : argv.slice(1, separator)
-  const operands = separator < 0 ? [] : argv.slice(separator + 1)
-  const translated = operands
+  const translated = operandsOf(argv)
     .map((operand) => operandFor(presence, session.machine, folder, operand))
     .filter((operand) => operand !== '')
   return ['rg', ...options, ...(translated.length === 0 ? [] : ['--', ...translated])]

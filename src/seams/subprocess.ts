@@ -12,7 +12,7 @@ import type {
 import { LocalSubprocessRuntime } from '@deepseek-ai/dsh-subprocess-local'
 import { sharePresence, type Presence } from '../core/presence.ts'
 import type { Place } from '../places/place.ts'
-import { StartError } from '../remote/process/errors.ts'
+import { LocalFolderError } from '../places/errors.ts'
 import { RemoteProcess, type Prepare } from '../remote/process/remote-process.ts'
 import type { RemoteJob } from '../remote/jobs/remote-job.ts'
 import { SearchProcess } from '../remote/search/search-process.ts'
@@ -25,7 +25,7 @@ import { RemoteHandle } from './remote-handle.ts'
 import { RemoteTerminal } from '../remote/process/terminal.ts'
 import { RemoteTerminalHandle } from './remote-terminal-handle.ts'
 import { prepareArgv, remoteEnvironment, requestOf } from './remote-request.ts'
-import { isSearch, translateSearch } from './search-argv.ts'
+import { isSearch, requireLocalOperands, searchesLocalPlaces, translateSearch } from './search-argv.ts'
 import { answeredProcess, failedProcess } from './stand-in-process.ts'
 import { toldFailure } from './told-failure.ts'
 import { worldOfFolder } from './world.ts'
@@ -152,15 +152,10 @@ export default class PresenceSubprocess extends LocalSubprocessRuntime {
   private presencePlace(spec: { readonly argv: readonly string[]; readonly cwd: string }): Place | undefined {
     const folder = worldOfFolder(this.presence, spec.cwd)
     const confined = confinedPlace(spec.argv)
-    if (confined === undefined) return folder
-    if (folder === undefined) {
-      throw new StartError(
-        `the folder "${spec.cwd}" is on the local computer; commands of this session run on the machine. ` +
-          'Name a folder of the machine',
-        'refused',
-        confined,
-      )
-    }
+    if (folder === undefined && confined !== undefined) throw new LocalFolderError(spec.cwd, confined)
+    if (!isSearch(spec.argv)) return folder
+    if (searchesLocalPlaces(this.presence, spec.argv)) return undefined
+    if (folder === undefined) requireLocalOperands(this.presence, spec.argv)
     return folder
   }
 }

@@ -8,7 +8,7 @@ import { systemCode } from '../base/failure.ts'
 import { joinRemote, parseRemotePath, type RemotePath } from '../base/remote-path.ts'
 import { currentSession, type CurrentSession } from '../core/current-session.ts'
 import type { Presence } from '../core/presence.ts'
-import { LinkedMarkerError, StrayPathError } from '../places/errors.ts'
+import { LinkedMarkerError, LocalFolderError, StrayPathError } from '../places/errors.ts'
 import type { Place } from '../places/place.ts'
 
 export type World =
@@ -45,6 +45,8 @@ export function worldOf(presence: Presence, path: string, cwd: string | undefine
 
 /**
  * The place where a process with this working folder runs, or undefined for a local one.
+ * @throws StrayPathError, LinkedMarkerError; LocalFolderError for a folder of the host's own that was named in a
+ * remote session: nothing of such a session runs on this computer.
  *
  * A folder that the model named in a remote session means the machine's folder, although the host has
  * resolved it as if it were local.
@@ -64,7 +66,7 @@ export function worldOfFolder(presence: Presence, folder: string): Place | undef
   }
   for (const text of session.named) {
     if (text === '' || resolve(session.cwd, text) !== resolve(folder)) continue
-    if (isAbsolute(text) && presence.isLocalPlace(text)) return undefined
+    if (isAbsolute(text) && presence.isLocalPlace(text)) throw new LocalFolderError(folder, home.machine)
     return { machine: home.machine, path: joinRemote(home.path, text) }
   }
   return undefined

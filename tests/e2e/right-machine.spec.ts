@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startWeb, type WebHost } from '../../scripts/host/web.ts'
@@ -7,7 +7,7 @@ import type { Step } from '../../scripts/model/script.ts'
 import type { WorkspaceView } from '../../src/wire/api.ts'
 import { call, entryOf, filesBelow, setStage, type Stage } from '../support/host.ts'
 import { startTwins, type Twins } from '../support/twins.ts'
-import { callPanel, makeWorkspace, openSession, play, type ToolResult } from '../support/web.ts'
+import { callPanel, makeWorkspace, openSession, permit, play, type ToolResult } from '../support/web.ts'
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 
@@ -125,6 +125,49 @@ describe('two machines with the same paths', () => {
   })
 })
 
+describe('places of the host in a session on a machine', () => {
+  it('what is too long to show is read and searched on this computer, where it lies', async () => {
+    const session = await sessionOn(one)
+    const [long] = await play(web, session, [
+      call('bash', { command: 'seq -f "line %.0f" 20000', description: 'long' }),
+    ])
+    const [, output = ''] = /full output: ([^\]\s]+)/.exec(long?.text ?? '') ?? []
+    // The machine has no such file: what is found there is found nowhere else.
+    expect((await one.run(`ls '${output}'`)).code).not.toBe(0)
+    const [read, grep] = await play(web, session, [
+      call('read', { file_path: output, limit: 2 }),
+      call('grep', { pattern: '^line 1000$', path: output }),
+    ])
+    expect(read?.text).toContain('1: line 1\n2: line 2\n')
+    expect(grep?.text).toContain('Line 1000: line 1000')
+    nothingHere()
+  })
+
+  it.each(['danger-full-access', 'workspace-write'] as const)(
+    'no command runs in them, in %s: neither here nor there',
+    async (mode) => {
+      const session = await sessionOn(one)
+      await permit(web, session, mode)
+      const { marker } = await workspaceOn(one)
+      const folders = [stage.home.folder, join(stage.home.folder, 'sessions'), `${marker}${'/..'.repeat(99)}`]
+      const results = await play(
+        web,
+        session,
+        folders.map((workdir) =>
+          call('bash', { command: 'uname -n; touch ran-here', workdir, description: 'where' }),
+        ),
+      )
+      for (const { isError, text } of results.slice(0, 2)) {
+        expect(isError, text).toBe(true)
+        expect(text).toContain('is on the local computer')
+      }
+      // Upward from the folder it is the machine's root.
+      expect(results[2]?.text).toMatch(/^one$/m)
+      expect(existsSync(join(stage.home.folder, 'ran-here'))).toBe(false)
+    },
+  )
+})
+
 describe('sessions that come from others', () => {
   it('C10: a sub-agent, a fork, and a session taken up again by a new host work on their machine', async () => {
     const session = await sessionOn(two)
@@ -214,6 +257,20 @@ it('a local session in the folder of the mounts changes nothing in it', async ()
   ])
   for (const result of results) expect(result.isError, `${result.tool}: ${result.text}`).toBe(true)
   expect(results[0]?.text).toContain('stands for all machines')
+  nothingHere()
+})
+
+it('a search in a local session of what is on a machine is refused instead of finding nothing', async () => {
+  const local = await openSession(web, { cwd: stage.userHome })
+  const marker = stage.marker(project)
+  const [grep, glob] = await play(web, local, [
+    call('grep', { pattern: 'one', path: marker }),
+    call('glob', { pattern: '**/*.txt', path: marker }),
+  ])
+  for (const result of [grep, glob]) {
+    expect(result?.isError, result?.text).toBe(true)
+    expect(result?.text).toContain('is on the machine')
+  }
   nothingHere()
 })
 

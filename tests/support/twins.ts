@@ -24,7 +24,21 @@ export async function startTwins(aliases: readonly string[]): Promise<Twins> {
       mkdirSync(own, { recursive: true })
       // sshd as root changes accounts, which a sandbox would forbid it.
       const privileges = process.getuid?.() === 0 ? ['--cap-add', 'ALL'] : []
-      const view = ['--dev-bind', '/', '/', '--bind', own, shared, '--unshare-uts', '--hostname', alias]
+      const view = [
+        '--dev-bind',
+        '/',
+        '/',
+        '--bind',
+        own,
+        shared,
+        '--perms',
+        '1777',
+        '--tmpfs',
+        '/tmp',
+        '--unshare-uts',
+        '--hostname',
+        alias,
+      ]
       const within = ['bwrap', '--die-with-parent', ...view, ...privileges, '--']
       return startOpenSsh({ folder: join(folder, alias, 'machine'), alias, within })
     }),
