@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { parseRemotePath, type RemotePath } from '../../../src/base/remote-path.ts'
+import type { JobHome } from '../../../src/remote/jobs/home.ts'
 import { RemoteJob, type JobLedger } from '../../../src/remote/jobs/remote-job.ts'
 import type { Machine } from '../../../src/remote/machine.ts'
 import type { ProcessRequest } from '../../../src/remote/process/remote-process.ts'
@@ -15,6 +16,8 @@ export interface Heard {
   readonly notes: readonly string[]
   /** Where it is; known once it was asked for. */
   folder(): RemotePath
+  /** Where that is, when this one has started it. */
+  home(): JobHome
 }
 
 export function startJob(
@@ -37,18 +40,21 @@ export function startJob(
 
 export function adoptJob(
   machine: Machine,
-  folder: RemotePath,
+  { folder, home }: Pick<Heard, 'folder' | 'home'>,
   read: { readonly out: number; readonly err: number },
 ): Heard {
-  return hear((ledger) => RemoteJob.adopt(machine, { folder, graceMs: 1000, read }, ledger), folder)
+  const known = { folder: folder(), home: home(), graceMs: 1000, read }
+  return hear((ledger) => RemoteJob.adopt(machine, known, ledger), folder())
 }
 
 function hear(make: (ledger: JobLedger) => RemoteJob, known?: RemotePath): Heard {
   const notes: string[] = []
   let place = known
+  let home: JobHome | undefined
   const job = make({
-    placed: (folder) => {
+    placed: (folder, at) => {
       place = folder
+      home = at
       notes.push('placed')
     },
     ending: () => notes.push('ending'),
@@ -66,6 +72,10 @@ function hear(make: (ledger: JobLedger) => RemoteJob, known?: RemotePath): Heard
     folder: () => {
       if (place === undefined) throw new Error('the job has no folder yet')
       return place
+    },
+    home: () => {
+      if (home === undefined) throw new Error('the job was not started here')
+      return home
     },
   }
 }

@@ -113,7 +113,7 @@ describe('a background job', () => {
     await until(() => !readFileSync(join(first.folder(), 'exit'), 'latin1').startsWith('-'))
     const later = await lineTo(server)
     try {
-      const again = adoptJob(later.machine, first.folder(), { out: 3, err: 0 })
+      const again = adoptJob(later.machine, first, { out: 3, err: 0 })
       expect(await again.job.done).toEqual({ exitCode: null, signal: 'SIGTERM' })
       expect(again.out()).toBe('ly\nlate\n')
       await again.job.discard()
@@ -139,7 +139,8 @@ describe('a background job', () => {
   })
 
   it('that is to end while its machine is away is left to the next connection, and said to be', async () => {
-    const { job, out, notes, folder: place } = startJob(line.machine, 'echo $$; sleep 305', folder)
+    const started = startJob(line.machine, 'echo $$; sleep 305', folder)
+    const { job, out, notes, folder: place } = started
     await until(() => out().endsWith('\n'))
     await line.proxy.close()
     job.terminate()
@@ -150,7 +151,7 @@ describe('a background job', () => {
     expect(isAlive(out())).toBe(true)
     const later = await lineTo(server)
     try {
-      const again = adoptJob(later.machine, place(), { out: 0, err: 0 })
+      const again = adoptJob(later.machine, started, { out: 0, err: 0 })
       again.job.terminate()
       expect(await again.job.done).toMatchObject({ signal: 'SIGTERM' })
       await until(() => !existsSync(place()))
