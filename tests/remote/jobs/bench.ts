@@ -1,11 +1,12 @@
 /** A job on a machine behind a proxy, and all that is heard of it. */
 import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
+import { expect } from 'vitest'
 import { parseRemotePath, type RemotePath } from '../../../src/base/remote-path.ts'
 import type { JobHome } from '../../../src/remote/jobs/home.ts'
 import { RemoteJob, type JobLedger } from '../../../src/remote/jobs/remote-job.ts'
 import type { Machine } from '../../../src/remote/machine.ts'
-import type { ProcessRequest } from '../../../src/remote/process/remote-process.ts'
+import type { Prepare, ProcessRequest } from '../../../src/remote/process/remote-process.ts'
 
 export interface Heard {
   readonly job: RemoteJob
@@ -25,6 +26,7 @@ export function startJob(
   command: string,
   folder: string,
   change: Partial<ProcessRequest> = {},
+  prepare: Prepare = (_session, asked) => asked,
 ): Heard {
   const request: ProcessRequest = {
     argv: ['bash', '-c', command],
@@ -35,7 +37,7 @@ export function startJob(
     ...change,
   }
   const id = randomBytes(12).toString('hex')
-  return hear((ledger) => RemoteJob.start(machine, id, request, (_session, asked) => asked, ledger))
+  return hear((ledger) => RemoteJob.start(machine, id, request, prepare, ledger))
 }
 
 export function adoptJob(
@@ -87,4 +89,20 @@ export function leftIn(tmp: string): string[] {
 
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+/** Live processes with a text in their command line. */
+export function living(text: string): number {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      return (
+        readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text) &&
+        !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')
+      )
+    } catch (endedMeanwhile) {
+      expect(endedMeanwhile).toBeInstanceOf(Error)
+      return false
+    }
+  }).length
 }

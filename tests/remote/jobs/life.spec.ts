@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startOpenSsh } from '../../../scripts/machine/openssh.ts'
 import { outputOf } from '../../support/command-output.ts'
 import type { DemoMachine } from '../../../scripts/machine/machine.ts'
+import { UnconfinedError } from '../../../src/core/sandbox-policy.ts'
 import { JobLostError } from '../../../src/remote/jobs/errors.ts'
 import { StartError } from '../../../src/remote/process/errors.ts'
 import { startDropbear } from '../../support/dropbear.ts'
@@ -198,6 +199,15 @@ describe('a background job', () => {
     await expect(nothing.job.done).rejects.toThrow(
       /^demo: the program "no-such-program-here" is not installed/,
     )
+  })
+
+  it('that may not be run, because nothing confines it say, is not, and nothing is known or left of it', async () => {
+    const { job, notes } = startJob(line.machine, 'echo > ran', folder, {}, ({ machine }) => {
+      throw new UnconfinedError(machine)
+    })
+    await expect(job.done).rejects.toBeInstanceOf(UnconfinedError)
+    expect(notes).toEqual([])
+    expect(readdirSync(folder)).toEqual([])
   })
 
   it('of 100 MB needs no more memory than a small one', async () => {

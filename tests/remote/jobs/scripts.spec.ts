@@ -23,6 +23,7 @@ import {
   REMOVE_JOB,
   START_JOB,
 } from '../../../src/remote/shell/job-scripts.ts'
+import { living } from './bench.ts'
 
 const run = promisify(execFile)
 const root = mkdtempSync('/var/tmp/presence job scripts ')
@@ -106,22 +107,6 @@ function follow(
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
-}
-
-/** Live processes with a text in their command line. */
-function living(text: string): number {
-  return readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false
-    try {
-      return (
-        readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text) &&
-        !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')
-      )
-    } catch (endedMeanwhile) {
-      expect(endedMeanwhile).toBeInstanceOf(Error)
-      return false
-    }
-  }).length
 }
 
 describe.each(SHELLS.map((shell) => ({ name: shell.join(' '), shell })))('under $name', ({ shell }) => {
