@@ -24,8 +24,8 @@ export type JobStatus =
       readonly err: number
     }
 
-/** All that some shells say when a file cannot be written. */
-const VAGUE = /I\/O error|write error/i
+/** All that some shells say when a file cannot be written; busybox says nothing. */
+const VAGUE = /^$|I\/O error|write error/i
 
 const JOB_FOLDER = new RegExp(`/${JOB_PREFIX}[0-9a-f]{24}(/|$)`)
 

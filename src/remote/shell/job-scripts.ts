@@ -99,7 +99,7 @@ _no() {
   exit 125
 }
 _r=$( { LC_ALL=C; export LC_ALL; umask 077
-  mkdir "$_j" && mine "$_j" && mkfifo "$_j/alive" && printf '%-40s\\n' - >"$_j/exit" &&
+  mkdir "$_j" && { mine "$_j" || ! echo 'it belongs to another account'; } && mkfifo "$_j/alive" && printf '%-40s\\n' - >"$_j/exit" &&
   printf '%-120s\\n' '' >"$_j/pid" && printf '%-4000s\\n' '' >"$_j/note" &&
   : >"$_j/out" && : >"$_j/err"; } 2>&1) || _no "$_r"
 if [ -z "$BASH_VERSION" ] && command -v setsid >/dev/null 2>&1; then _s=yes; else _s=; fi

@@ -1,10 +1,12 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import {
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -209,19 +211,103 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(' '), shell })))('under 
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('removes what nobody has collected for long, but nothing that runs or is recent', async () => {
-    const old = await start(shell, 'true')
-    const recent = await start(shell, 'true')
+  it('C59: removes what nobody has collected for long, but nothing that runs, is recent, a link or another’s', async () => {
+    const named = async (name: string): Promise<string> => {
+      const { job } = await start(shell, 'true')
+      await ended(shell, job)
+      renameSync(job, join(folder, name))
+      return join(folder, name)
+    }
+    // They are looked at in the order of their names.
+    const nameOf = (letter: string): string => `presence-job-${letter.repeat(24)}`
+    const young = await named(nameOf('a'))
+    const stranger = await named(nameOf('b'))
+    const old = await named(nameOf('d'))
+    const aside = await named('aside')
     const running = await start(shell, 'sleep 304')
-    await ended(shell, old.job)
-    await ended(shell, recent.job)
-    const then = Date.now() / 1000 - (FORGOTTEN_DAYS + 2) * 24 * 3600
-    for (const { job } of [old, running]) utimesSync(join(job, 'exit'), then, then)
+    symlinkSync(aside, join(folder, nameOf('c')))
+    chownSync(stranger, 65534, 65534)
+    const ago = (days: number): number => Date.now() / 1000 - days * 24 * 3600
+    for (const job of [old, running.job, stranger, aside])
+      utimesSync(join(job, 'exit'), ago(FORGOTTEN_DAYS + 2), ago(FORGOTTEN_DAYS + 2))
+    utimesSync(join(young, 'exit'), ago(FORGOTTEN_DAYS - 1), ago(FORGOTTEN_DAYS - 1))
     await start(shell, 'true')
-    await until(() => !existsSync(old.job))
-    expect(existsSync(recent.job)).toBe(true)
+    await until(() => !existsSync(old))
+    expect([young, stranger, aside].map((path) => existsSync(join(path, 'exit')))).toEqual([true, true, true])
     expect(await statusOf(shell, running.job)).toMatchObject({ alive: 'yes' })
     await perform(shell, END_JOB, [running.job, '3'])
+  })
+
+  it('what stands in the place of a job’s folder, a link or another’s folder, is asked nothing and left alone', async () => {
+    const { job } = await start(shell, 'echo up; sleep 304')
+    const link = join(folder, 'link')
+    symlinkSync(job, link)
+    const asked = async (place: string): Promise<void> => {
+      expect(await statusOf(shell, place)).toEqual({ gone: undefined, end: undefined })
+      const following = follow(shell, place)
+      await new Promise((resolve) => following.child.on('close', resolve))
+      expect(following.out()).toBe('MARKgone\n')
+      await perform(shell, END_JOB, [place, '1'])
+      expect(await perform(shell, REMOVE_JOB, ['MARK', place])).toBe('MARKend\n')
+    }
+    await asked(link)
+    chownSync(job, 65534, 65534)
+    await asked(job)
+    chownSync(job, 0, 0)
+    expect(await statusOf(shell, job)).toMatchObject({ alive: 'yes', exit: '-' })
+    // One that runs is not removed either.
+    expect(await perform(shell, REMOVE_JOB, ['MARK', job])).toBe('it runs\n')
+    await perform(shell, END_JOB, [job, '3'])
+    await ended(shell, job)
+    expect(await perform(shell, REMOVE_JOB, ['MARK', job])).toBe('MARKend\n')
+    expect(existsSync(job)).toBe(false)
+  })
+
+  it('C59: a job that fills the disk keeps how it ended, and the next one says that there is no room', async () => {
+    const full = mkdtempSync(join(root, 'full-'))
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', full])
+    try {
+      folder = full
+      const ends = async (command: string): Promise<string | undefined> => {
+        const { job } = await start(shell, `cat /dev/zero 2>/dev/null; ${command}`, { in: '/' })
+        const status = await ended(shell, job)
+        expect(Number(status['out'])).toBeGreaterThan(50_000)
+        const late = join(full, 'presence-job-late')
+        // busybox does not say why.
+        expect(await perform(shell, START_JOB, ['MARK', late, '/', '0', 'true'])).toMatch(
+          shell[0] === 'busybox' ? /^MARKroom \n/ : /^MARKroom .*(No space left|I\/O error|[Ww]rite error)/,
+        )
+        expect(existsSync(late)).toBe(false)
+        expect(await perform(shell, REMOVE_JOB, ['MARK', job])).toBe('MARKend\n')
+        return status['exit']
+      }
+      expect(await ends('exit 0')).toBe('code 0')
+      expect(await ends('exit 3')).toBe('code 3')
+      expect(await ends('kill -TERM $$')).toBe(shell[0] === 'zsh' ? 'code 143' : 'signal TERM')
+    } finally {
+      execFileSync('umount', ['-l', full])
+    }
+  })
+
+  it('C59: a job that ends at once keeps how it ended although the disk is full', async () => {
+    const full = mkdtempSync(join(root, 'full-'))
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', full])
+    try {
+      folder = full
+      // It is full before the job begins.
+      const script = START_JOB.replace(
+        'exec </dev/null',
+        `cat /dev/zero >"$_j/../all" 2>/dev/null; exec </dev/null`,
+      )
+      expect(script).not.toBe(START_JOB)
+      for (const code of [0, 3, 143]) {
+        const { job } = await start(shell, `exit ${code}`, { in: '/', script })
+        expect((await ended(shell, job))['exit']).toBe(`code ${code}`)
+        rmSync(join(full, 'all'))
+      }
+    } finally {
+      execFileSync('umount', ['-l', full])
+    }
   })
 })
 
