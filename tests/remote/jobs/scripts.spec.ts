@@ -294,13 +294,13 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(' '), shell })))('under 
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', full])
     try {
       folder = full
-      // It is full before the job begins.
+      // It is full before the job begins, and has ended before its supervisor looks.
       const script = START_JOB.replace(
         'exec </dev/null',
-        `cat /dev/zero >"$_j/../all" 2>/dev/null; exec </dev/null`,
-      )
-      expect(script).not.toBe(START_JOB)
-      for (const code of [0, 3, 143]) {
+        'cat /dev/zero >"$_j/../all" 2>/dev/null; exec </dev/null',
+      ).replace('LC_ALL=C\n', 'LC_ALL=C\nsleep 0.3\n')
+      expect(script).toMatch(/all[^]*sleep 0\.3/)
+      for (const code of [0, 3]) {
         const { job } = await start(shell, `exit ${code}`, { in: '/', script })
         expect((await ended(shell, job))['exit']).toBe(`code ${code}`)
         rmSync(join(full, 'all'))
