@@ -14,12 +14,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { SubprocessSpawnSpec } from '@deepseek-ai/dsh-subprocess'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startOpenSsh } from '../../scripts/machine/openssh.ts'
 import type { DemoMachine } from '../../scripts/machine/machine.ts'
 import { parseRemotePath } from '../../src/base/remote-path.ts'
 import { Jobs, type HeldJob } from '../../src/core/jobs.ts'
 import { JobStore, type JobRecord } from '../../src/places/job-store.ts'
+import { jobHandle } from '../../src/seams/job-handle.ts'
 import { lineTo, type Line } from '../ssh/life/line.ts'
 import { outputOf } from '../support/command-output.ts'
 import { settingsFor } from '../support/rig.ts'
@@ -187,7 +189,7 @@ describe('background jobs of an earlier host', () => {
     expect(second.warnings).toEqual([])
   })
 
-  it('are ended, or what is left of them removed, at the next connection, as it was written down', async () => {
+  it('C58: are ended, or what is left of them removed, at the next connection, as it was written down', async () => {
     const first = await host(server)
     const all = [
       start(first, server, 'echo up; exec sleep 7302'),
@@ -252,7 +254,7 @@ describe('background jobs of an earlier host', () => {
     { why: 'the login is refused', says: /^demo: .*(refused|denied|authentication|log in|accept)/i },
     { why: 'the host key has changed', says: /^demo: .*host key/i },
   ])(
-    'go on unseen while $why, which is told, and are followed again once that is over',
+    'C17: go on unseen while $why, which is told, and are followed again once that is over',
     async ({ why, says }) => {
       const first = await host(server)
       const go = join(folder, '../go')
@@ -293,7 +295,32 @@ describe('background jobs of an earlier host', () => {
     },
   )
 
-  it('whose machine was restarted are told as unknown, and no process that has their numbers now is ended', async () => {
+  it('C59: that could not be ended yet are ended at the next connection, although they were read to their end', async () => {
+    const first = await host(server)
+    const held = start(first, server, 'echo up; exec sleep 7308')
+    const collect = { maxBytes: 1000 }
+    // As the host has it.
+    const handle = jobHandle(held, {
+      argv: ['bash', '-c', 'echo up; exec sleep 7308'],
+      cwd: '/nowhere',
+      graceMs: 300,
+      stdio: { stdin: 'ignore', stdout: collect, stderr: collect },
+    } as SubprocessSpawnSpec)
+    await until(() => held.out() === 'up\n')
+    await first.line.proxy.close()
+    handle.terminate()
+    await expect(handle.done).rejects.toThrow(/could not be ended yet/)
+    expect(handle.collected.stdout?.readFrom(0).text).toBe('up\n')
+    handle.collected.stderr?.readFrom(0)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(record().state).toBe('ending')
+    first.jobs.close()
+    await connected(await host(server))
+    await until(() => readdirSync(folder).length === 0)
+    expect(living('sleep\x007308')).toBe(0)
+  })
+
+  it('C58, C59: whose machine was restarted are told as unknown, and no process that has their numbers now is ended', async () => {
     const first = await host(server)
     const all = ['7305', '7306'].map((nap) => start(first, server, `echo up; exec sleep ${nap}`))
     await until(() => all.every(({ out }) => out() === 'up\n'))
@@ -331,46 +358,53 @@ describe('background jobs of an earlier host', () => {
 
 describe('when another machine answers under the name of the one that a job is on', () => {
   it.each([
-    { what: 'with a temporary folder of its own', shared: false },
-    { what: 'with the same temporary folder', shared: true },
-  ])('$what, the job is neither adopted nor ended nor forgotten there', async ({ shared }) => {
-    const machines = await Promise.all([twin('left', 'left'), twin('right', shared ? 'left' : 'right')])
-    const [left, right] = machines
-    if (left === undefined || right === undefined) throw new Error('there are two')
-    try {
-      const first = await host(left)
-      const { out } = start(first, left, 'echo up; exec sleep 7307')
-      await until(() => out() === 'up\n')
-      const { id, folder: place } = record()
-      const seen = place.replace(/^\/tmp/, join(root, 'tmp-left'))
-      first.jobs.close()
-      first.line.proxy.freeze()
-      const second = await host(left)
-      second.line.change = { ...settingsFor(right), alias: 'left' }
-      const held = heard(second.jobs.adopt(second.line.machine, id))
-      await until(() => held.job.obstacle !== undefined)
-      expect(held.job.obstacle).toMatch(
-        /^left: this is not the machine that the background job was started on: it calls itself "right", and that one "left"/,
-      )
-      expect(record()).toMatchObject({ id, state: 'running' })
-      held.job.terminate()
-      await expect(held.job.done).rejects.toThrow(
-        /^left: the background job could not be ended yet.*not the machine/,
-      )
-      // Nor is it later, by what every connection puts right.
-      await connected(second)
-      expect(record()).toMatchObject({ id, state: 'ending' })
-      expect(readFileSync(join(seen, 'exit'), 'latin1')).toMatch(/^-/)
-      expect(living('sleep\x007307')).toBe(1)
-      second.line.change = {}
-      await connected(second)
-      await until(() => readdirSync(folder).length === 0)
-      expect(living('sleep\x007307')).toBe(0)
-      expect(existsSync(seen)).toBe(false)
-    } finally {
-      await Promise.all(machines.map((machine) => machine.stop()))
-    }
-  })
+    { what: 'with a temporary folder of its own', name: 'right', shared: false },
+    { what: 'with the same temporary folder', name: 'right', shared: true },
+    { what: 'with the same host name and another host key', name: 'left', shared: false },
+  ])(
+    'C17, C58: $what, the job is neither adopted nor ended nor forgotten there',
+    async ({ name, shared }) => {
+      const machines = await Promise.all([twin('left', 'left'), twin(name, shared ? 'left' : 'right')])
+      const [left, right] = machines
+      if (left === undefined || right === undefined) throw new Error('there are two')
+      try {
+        const first = await host(left)
+        const { out } = start(first, left, 'echo up; exec sleep 7307')
+        await until(() => out() === 'up\n')
+        const { id, folder: place } = record()
+        const seen = place.replace(/^\/tmp/, join(root, 'tmp-left'))
+        first.jobs.close()
+        first.line.proxy.freeze()
+        const second = await host(left)
+        second.line.change = { ...settingsFor(right), alias: 'left' }
+        const held = heard(second.jobs.adopt(second.line.machine, id))
+        await until(() => held.job.obstacle !== undefined)
+        expect(held.job.obstacle).toMatch(
+          /^left: this is not the machine that the background job was started on: /,
+        )
+        expect(held.job.obstacle).toContain(
+          name === 'left' ? 'it has shown another host key' : 'it calls itself "right", and that one "left"',
+        )
+        expect(record()).toMatchObject({ id, state: 'running' })
+        held.job.terminate()
+        await expect(held.job.done).rejects.toThrow(
+          /^left: the background job could not be ended yet.*not the machine/,
+        )
+        // Nor is it later, by what every connection puts right.
+        await connected(second)
+        expect(record()).toMatchObject({ id, state: 'ending' })
+        expect(readFileSync(join(seen, 'exit'), 'latin1')).toMatch(/^-/)
+        expect(living('sleep\x007307')).toBe(1)
+        second.line.change = {}
+        await connected(second)
+        await until(() => readdirSync(folder).length === 0)
+        expect(living('sleep\x007307')).toBe(0)
+        expect(existsSync(seen)).toBe(false)
+      } finally {
+        await Promise.all(machines.map((machine) => machine.stop()))
+      }
+    },
+  )
 })
 
 /** A machine with processes and a host name of its own, and a temporary folder that others may have too. */

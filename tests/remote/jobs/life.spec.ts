@@ -59,7 +59,7 @@ function collectGarbage(): void {
 }
 
 describe('a background job', () => {
-  it('goes on over resets of the connection, and its output comes whole and once', async () => {
+  it('C59: goes on over resets of the connection, and its output comes whole and once', async () => {
     const [one, two] = [gate('one'), gate('two')]
     const {
       job,
@@ -88,7 +88,7 @@ describe('a background job', () => {
     expect(notes).toEqual(['placed', 'collected', 'removed'])
   })
 
-  it('is cut in the middle of its output again and again, and nothing is lost or comes twice', async () => {
+  it('C59: is cut in the middle of its output again and again, and nothing is lost or comes twice', async () => {
     const { job, out } = startJob(line.machine, 'seq 1 200000', folder)
     let cuts = 0
     // Each connection carries a little more than half of what is needed to get going and on.
@@ -104,7 +104,7 @@ describe('a background job', () => {
     await job.discard()
   })
 
-  it('that ended while nobody was there has its exit known, and its unread output', async () => {
+  it('C59: that ended while nobody was there has its exit known, and its unread output', async () => {
     const go = gate('go')
     const first = startJob(line.machine, `echo early; ${go.wait}; echo late; kill -TERM $$`, folder)
     await until(() => first.out() === 'early\n')
@@ -124,7 +124,7 @@ describe('a background job', () => {
     }
   })
 
-  it('that is ended leaves no process and no file, although its children ignore TERM', async () => {
+  it('C58: that is ended leaves no process and no file, although its children ignore TERM', async () => {
     const command = `(trap '' TERM; while :; do sleep 0.1; done) & echo $!; sleep 305 & echo $!; wait`
     const { job, out, notes, folder: place } = startJob(line.machine, command, folder, { graceMs: 300 })
     await until(() => out().split('\n').length === 3)
@@ -161,7 +161,7 @@ describe('a background job', () => {
     }
   })
 
-  it('that is not there any more, or whose supervisor was killed, is unknown and never an exit', async () => {
+  it('C59: that is not there any more, or whose supervisor was killed, is unknown and never an exit', async () => {
     const gone = startJob(line.machine, 'sleep 305', folder)
     const killed = startJob(line.machine, 'echo up; sleep 305', folder)
     await until(() => gone.notes.length > 0 && killed.out() === 'up\n')

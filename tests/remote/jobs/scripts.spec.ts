@@ -168,16 +168,19 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(' '), shell })))('under 
   it.each([
     { group: 'of its own', hides: false },
     { group: 'that the server made', hides: true },
-  ])('ending leaves no process, although a child ignores TERM, with a group $group', async ({ hides }) => {
-    const name = `stubborn-${process.pid}-${jobs}`
-    const stubborn = `sh -c 'trap "" TERM; while :; do sleep 0.1; done # ${name}' & sleep 304 & echo up; wait`
-    const { job } = await start(shell, stubborn, hides ? { env: withoutSetsid() } : {})
-    await until(() => readFileSync(join(job, 'out'), 'utf8') === 'up\n')
-    await perform(shell, END_JOB, [job, '3'])
-    const status = await ended(shell, job)
-    expect(status['exit']).toMatch(/^(signal (TERM|KILL)|code 143)$/)
-    expect(living(name)).toBe(0)
-  })
+  ])(
+    'C58: ending leaves no process, although a child ignores TERM, with a group $group',
+    async ({ hides }) => {
+      const name = `stubborn-${process.pid}-${jobs}`
+      const stubborn = `sh -c 'trap "" TERM; while :; do sleep 0.1; done # ${name}' & sleep 304 & echo up; wait`
+      const { job } = await start(shell, stubborn, hides ? { env: withoutSetsid() } : {})
+      await until(() => readFileSync(join(job, 'out'), 'utf8') === 'up\n')
+      await perform(shell, END_JOB, [job, '3'])
+      const status = await ended(shell, job)
+      expect(status['exit']).toMatch(/^(signal (TERM|KILL)|code 143)$/)
+      expect(living(name)).toBe(0)
+    },
+  )
 
   it('what follows a job goes with its lifeline, and the job stays', async () => {
     const { job } = await start(shell, 'echo up; sleep 304')
