@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 import { JobStore } from '../../src/places/job-store.ts'
 
 const store = new JobStore(process.argv[2] ?? '', (text) => console.error(text))
-console.log('ready')
-for await (const _line of createInterface({ input: process.stdin })) {
+createInterface({ input: process.stdin }).on('line', () => {
   const got = store.list().flatMap(({ id }) => (store.claim(id) === undefined ? [] : [id]))
   console.log(JSON.stringify(got))
-}
+})
+console.log('ready')
