@@ -88,7 +88,7 @@ export function leftIn(tmp: string): string[] {
 }
 
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 25))
 }
 
 /** Live processes with a text in their command line. */
