@@ -6,6 +6,8 @@ import { randomBytes } from 'node:crypto'
 import { messageOf } from '../base/failure.ts'
 import type { JobRecord, JobStore } from '../places/job-store.ts'
 import { endJob, removeJob, statusOfJob } from '../remote/jobs/questions.ts'
+import { OtherMachineError } from '../remote/jobs/errors.ts'
+import { requireHome } from '../remote/jobs/home.ts'
 import { RemoteJob, type JobLedger } from '../remote/jobs/remote-job.ts'
 import type { Machine } from '../remote/machine.ts'
 import type { Prepare, ProcessRequest } from '../remote/process/remote-process.ts'
@@ -32,13 +34,18 @@ export interface ListedJob {
   readonly name: string
 }
 
+export interface UnfollowedJob {
+  readonly command: string
+  readonly reason: string
+}
+
 const FORGOTTEN_MS = FORGOTTEN_DAYS * 24 * 3600 * 1000
 
 export class Jobs {
   readonly #store: JobStore
   readonly #warn: (text: string) => void
   /** Jobs that somebody in this host holds. */
-  readonly #held = new Set<string>()
+  readonly #held = new Map<string, { readonly entry: Entry; readonly job: RemoteJob }>()
   readonly #listed: ListedJob[] = []
 
   constructor(store: JobStore, warn: (text: string) => void) {
@@ -49,11 +56,12 @@ export class Jobs {
   start(machine: Machine, origin: JobOrigin, request: ProcessRequest, prepare: Prepare): HeldJob {
     const id = randomBytes(12).toString('hex')
     const entry: Entry = { record: undefined }
-    const ledger = this.#ledger(id, entry, (folder) => ({
+    const ledger = this.#ledger(id, entry, (folder, home) => ({
       ...origin,
       id,
       machine: machine.name,
       folder,
+      home,
       graceMs: request.graceMs,
       startedAt: Date.now(),
       read: { out: 0, err: 0 },
@@ -70,7 +78,12 @@ export class Jobs {
       .toSorted((a, b) => a.startedAt - b.startedAt)
   }
 
-  /** Go on with a job. @returns undefined when another host was faster. */
+  /** Make a job of an earlier host this one's. @returns false when another host was faster. */
+  claim(id: string): boolean {
+    return this.#store.claim(id)?.state === 'running'
+  }
+
+  /** Go on with a job. @returns undefined when it is another host's. */
   adopt(machine: Machine, id: string): HeldJob | undefined {
     const record = this.#store.claim(id)
     if (record === undefined || record.state !== 'running') return undefined
@@ -87,6 +100,15 @@ export class Jobs {
   /** The jobs that a session was given back in this host. */
   foundAgain(session: string): readonly ListedJob[] {
     return this.#listed.filter((job) => job.session === session)
+  }
+
+  /** Jobs of a session that are not followed now, and will not be before somebody connects. */
+  unfollowed(session: string): readonly UnfollowedJob[] {
+    return [...this.#held.values()].flatMap(({ entry: { record }, job: { obstacle } }) =>
+      record?.session === session && obstacle !== undefined
+        ? [{ command: record.command, reason: obstacle }]
+        : [],
+    )
   }
 
   /** From now on each connection to a machine puts right what hosts had to leave there. */
@@ -117,7 +139,14 @@ export class Jobs {
       .filter((job) => job.state !== 'running' || job.startedAt < forgotten)
   }
 
-  async #putRight(session: MachineSession, { id, state }: JobRecord): Promise<void> {
+  async #putRight(session: MachineSession, { id, state, folder, home }: JobRecord): Promise<void> {
+    try {
+      await requireHome(session, folder, home)
+    } catch (error) {
+      // It waits for its own machine.
+      if (error instanceof OtherMachineError) return
+      throw error
+    }
     if (this.#held.has(id)) return
     const job = this.#store.claim(id)
     if (job === undefined || job.state !== state) return
@@ -130,7 +159,7 @@ export class Jobs {
   }
 
   #hold(id: string, entry: Entry, job: RemoteJob, from: JobRecord['read']): HeldJob {
-    this.#held.add(id)
+    this.#held.set(id, { entry, job })
     const release = (): void => void this.#held.delete(id)
     // One that was ended, or left to the next connection, is nobody's now; any other stays until it is collected.
     job.done.then(() => {
@@ -154,15 +183,19 @@ export class Jobs {
     }
   }
 
-  #ledger(id: string, entry: Entry, made: (folder: JobRecord['folder']) => JobRecord): JobLedger {
+  #ledger(
+    id: string,
+    entry: Entry,
+    made: (folder: JobRecord['folder'], home: JobRecord['home']) => JobRecord,
+  ): JobLedger {
     const change = (state: JobRecord['state']): void => {
       if (entry.record === undefined || entry.record.state === state) return
       entry.record = { ...entry.record, state }
       this.#store.keep(entry.record)
     }
     return {
-      placed: (folder) => {
-        entry.record = made(folder)
+      placed: (folder, home) => {
+        entry.record = made(folder, home)
         this.#store.keep(entry.record)
       },
       ending: () => change('ending'),

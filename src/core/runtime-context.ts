@@ -39,7 +39,11 @@ export function runtimeContext(presence: Presence, cwd: string | undefined, sess
     case 'unknown-machine':
       return `This session works on the remote machine "${location.machine}", which is not known any more. Nothing can be done there until it is in the SSH configuration again.`
     case 'remote':
-      return [...describe(presence, location.place, cwd), ...foundAgain(presence, session)].join('\n')
+      return [
+        ...describe(presence, location.place, cwd),
+        ...foundAgain(presence, session),
+        ...unfollowed(presence, session),
+      ].join('\n')
   }
 }
 
@@ -60,6 +64,15 @@ function foundAgain(presence: Presence, session: string | undefined): string[] {
   if (jobs.length === 0) return []
   const list = jobs.map(({ name, command }) => `${name} (${shortened(command)})`).join(', ')
   return [`Background jobs of this session that were found again after a restart, with new ids: ${list}.`]
+}
+
+/** Of these the host's job tools say only that they run. */
+function unfollowed(presence: Presence, session: string | undefined): string[] {
+  const jobs = session === undefined ? [] : presence.jobs.unfollowed(session)
+  return jobs.map(
+    ({ command, reason }) =>
+      `The background job (${shortened(command)}) cannot be followed until the user has connected again, and may still run there: ${reason}`,
+  )
 }
 
 function shortened(command: string): string {

@@ -5,6 +5,7 @@
 import { containsPath, parseRemotePath, type RemotePath } from '../base/remote-path.ts'
 import { PresenceError } from '../base/failure.ts'
 import type { Place } from '../places/place.ts'
+import { isInJobFolder } from '../remote/jobs/questions.ts'
 import { waysOut, wrappedArgv, type ConfinePolicy } from '../remote/confine.ts'
 import { inForegroundGroup } from '../remote/shell/job-control.ts'
 import type { Fence } from '../remote/files/saving/change.ts'
@@ -52,7 +53,8 @@ export async function fenceOf(
     case 'workspace-write': {
       const roots = await writableRoots(presence, place.machine, policy.workspace, signal)
       return (path) => {
-        if (!roots.some((root) => containsPath(root, path))) throw denied()
+        // What a background job is ended and told by is in the temporary folder, and not the session's to change.
+        if (isInJobFolder(path) || !roots.some((root) => containsPath(root, path))) throw denied()
       }
     }
   }

@@ -1,10 +1,19 @@
 /**
  * The record of background jobs on machines, one file a job, so that they are found again after a crash. Owns
  * the files; knows no machine and no host. Every job belongs to one process of this computer at a time, and is
- * taken over only from one that has ended.
+ * taken over only from one that has ended. Whose it is stands in the file's name.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, systemCode } from '../base/failure.ts'
 import { parseRemotePath, type RemotePath } from '../base/remote-path.ts'
@@ -16,6 +25,8 @@ export interface JobRecord {
   readonly machine: string
   /** Its own folder on the machine. */
   readonly folder: RemotePath
+  /** What tells that machine from another one of its name. */
+  readonly home: { readonly host: string; readonly hostKey: string }
   /** The session it was started in. */
   readonly session: string
   /** The command as the model gave it. */
@@ -33,7 +44,10 @@ export interface JobRecord {
   readonly state: 'running' | 'ending' | 'collected'
 }
 
-interface Owner {
+/** What a record is called: its job, and the process that it belongs to. */
+interface Name {
+  readonly file: string
+  readonly id: string
   readonly pid: number
   /** Tells a process from an earlier one with its number. */
   readonly token: string
@@ -46,7 +60,7 @@ const BEATS_MISSED = 6
 export class JobStore {
   readonly #folder: string
   readonly #warn: (text: string) => void
-  readonly #self: Owner = { pid: process.pid, token: randomBytes(8).toString('hex') }
+  readonly #token = randomBytes(8).toString('hex')
   readonly #own = new Set<string>()
   #beating: NodeJS.Timeout | undefined
 
@@ -55,36 +69,46 @@ export class JobStore {
     this.#warn = warn
   }
 
-  /** All jobs that are known, whoever's they are. What cannot be read is a warning and stays. */
+  /** All jobs that are known, but for those of other processes that live. What cannot be read is a warning and stays. */
   list(): JobRecord[] {
-    return this.#names().flatMap((name) => this.#read(name)?.record ?? [])
+    return this.#names().flatMap((name) => (this.#isOthers(name) ? [] : (this.#read(name.file) ?? [])))
   }
 
-  /** Make a job this process's own. @returns undefined when it is another's that lives, or gone. */
+  /**
+   * Make a job this process's own. Of several processes that try, one renames the record, and no other finds it
+   * under the old owner's name, which never comes again.
+   * @returns undefined when it is another's that lives, or gone.
+   */
   claim(id: string): JobRecord | undefined {
-    if (this.#own.has(id)) return this.#read(`${id}.json`)?.record
-    const found = this.#read(`${id}.json`)
-    if (found === undefined || this.#lives(found.owner, `${id}.json`)) return undefined
-    const claim = `${id}.${this.#self.pid}.${this.#self.token}.claim`
+    if (this.#own.has(id)) return this.#read(this.#nameOf(id))
+    const found = this.#names().find((name) => name.id === id)
+    if (found === undefined || this.#isOthers(found)) return undefined
+    const [from, to] = [join(this.#folder, found.file), join(this.#folder, this.#nameOf(id))]
     try {
-      // Of several processes that try, only one finds the file.
-      renameSync(join(this.#folder, `${id}.json`), join(this.#folder, claim))
+      // From its first moment under our name it shows that we live.
+      const now = new Date()
+      utimesSync(from, now, now)
+      renameSync(from, to)
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return undefined
       throw error
     }
-    this.keep(found.record)
-    rmSync(join(this.#folder, claim), { force: true })
-    return found.record
+    this.#own.add(id)
+    this.#beat()
+    return this.#read(this.#nameOf(id))
   }
 
   /** Write a job down as this process's own, in one step. A disk that refuses is a warning. */
   keep(record: JobRecord): void {
-    const file = join(this.#folder, `${record.id}.json`)
-    const document = { version: 1, owner: this.#self, ...record }
+    const file = join(this.#folder, this.#nameOf(record.id))
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-      replaceJson(file, document)
+      if (this.#own.has(record.id) && !existsSync(file)) {
+        // Stopped for so long that it passed for ended.
+        this.#own.delete(record.id)
+        throw new Error('another process has taken it over')
+      }
+      replaceJson(file, { version: 1, ...record })
     } catch (error) {
       this.#warn(`${file} cannot be written, so its job will not be found again: ${messageOf(error)}`)
       return
@@ -96,7 +120,7 @@ export class JobStore {
   /** There is nothing to know of a job any more. */
   drop(id: string): void {
     this.#own.delete(id)
-    rmSync(join(this.#folder, `${id}.json`), { force: true })
+    rmSync(join(this.#folder, this.#nameOf(id)), { force: true })
     this.#beat()
   }
 
@@ -106,55 +130,50 @@ export class JobStore {
     this.#beat()
   }
 
-  #names(): string[] {
-    let names: string[]
+  #nameOf(id: string): string {
+    return `${id}.${process.pid}.${this.#token}.json`
+  }
+
+  #names(): Name[] {
+    let files: string[]
     try {
-      names = readdirSync(this.#folder)
+      files = readdirSync(this.#folder)
     } catch (error) {
       if (systemCode(error) !== 'ENOENT') this.#warn(`${this.#folder}: ${messageOf(error)}`)
       return []
     }
-    for (const name of names.filter((each) => each.endsWith('.claim'))) this.#mend(name)
-    return names.flatMap((name) => {
-      if (name.endsWith('.json')) return [name]
-      const [id, , , end] = name.split('.')
-      return end === 'claim' && !names.includes(`${id}.json`) ? [`${id}.json`] : []
+    return files.flatMap((file) => {
+      const [, id, pid, token, unfinished] =
+        /^([0-9a-f]+)\.(\d+)\.([0-9a-f]+)\.json(\.new)?$/.exec(file) ?? []
+      if (id === undefined || token === undefined) return []
+      const name = { file, id, pid: Number(pid), token }
+      if (unfinished === undefined) return [name]
+      // A process ended while it was writing.
+      if (token !== this.#token && !this.#isOthers(name)) rmSync(join(this.#folder, file), { force: true })
+      return []
     })
   }
 
-  /** A process ended while it was taking a job over. */
-  #mend(name: string): void {
-    const [id = '', pid, token = ''] = name.split('.')
-    if (this.#lives({ pid: Number(pid), token }, name)) return
+  #read(file: string): JobRecord | undefined {
+    const path = join(this.#folder, file)
     try {
-      if (this.#read(`${id}.json`) === undefined) {
-        renameSync(join(this.#folder, name), join(this.#folder, `${id}.json`))
-      } else rmSync(join(this.#folder, name), { force: true })
+      return parse(JSON.parse(readFileSync(path, 'utf8')))
     } catch (error) {
-      if (systemCode(error) !== 'ENOENT') throw error
-    }
-  }
-
-  #read(name: string): { readonly owner: Owner; readonly record: JobRecord } | undefined {
-    const file = join(this.#folder, name)
-    try {
-      return parse(JSON.parse(readFileSync(file, 'utf8')))
-    } catch (error) {
-      if (systemCode(error) !== 'ENOENT') this.#warn(`${file} cannot be read: ${messageOf(error)}`)
+      if (systemCode(error) !== 'ENOENT') this.#warn(`${path} cannot be read: ${messageOf(error)}`)
       return undefined
     }
   }
 
-  #lives({ pid, token }: Owner, name: string): boolean {
-    if (token === this.#self.token) return true
-    if (pid === this.#self.pid) return false
+  /** Whether it belongs to another process that lives. */
+  #isOthers({ file, pid, token }: Name): boolean {
+    if (token === this.#token || pid === process.pid) return false
     try {
       process.kill(pid, 0)
     } catch (error) {
       if (systemCode(error) === 'ESRCH') return false
     }
     try {
-      return Date.now() - statSync(join(this.#folder, name)).mtimeMs < BEAT_MS * BEATS_MISSED
+      return Date.now() - statSync(join(this.#folder, file)).mtimeMs < BEAT_MS * BEATS_MISSED
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return false
       throw error
@@ -171,7 +190,7 @@ export class JobStore {
       const now = new Date()
       for (const id of this.#own) {
         try {
-          utimesSync(join(this.#folder, `${id}.json`), now, now)
+          utimesSync(join(this.#folder, this.#nameOf(id)), now, now)
         } catch (error) {
           if (systemCode(error) !== 'ENOENT') this.#warn(`${this.#folder}: ${messageOf(error)}`)
         }
@@ -180,7 +199,7 @@ export class JobStore {
   }
 }
 
-function parse(document: unknown): { readonly owner: Owner; readonly record: JobRecord } {
+function parse(document: unknown): JobRecord {
   if (typeof document !== 'object' || document === null) throw new Error('an object is expected')
   const fields = document as Record<string, unknown>
   const text = (name: string, from = fields): string => {
@@ -203,21 +222,19 @@ function parse(document: unknown): { readonly owner: Owner; readonly record: Job
   const state = text('state')
   if (state !== 'running' && state !== 'ending' && state !== 'collected')
     throw new Error('"state" is unknown')
-  const [owner, read] = [within('owner'), within('read')]
+  const [home, read] = [within('home'), within('read')]
   return {
-    owner: { pid: number('pid', owner), token: text('token', owner) },
-    record: {
-      id: text('id'),
-      machine: text('machine'),
-      folder: parseRemotePath(text('folder')),
-      session: text('session'),
-      command: text('command'),
-      cwd: text('cwd'),
-      mode: fields['mode'] === undefined ? undefined : text('mode'),
-      graceMs: number('graceMs'),
-      startedAt: number('startedAt'),
-      read: { out: number('out', read), err: number('err', read) },
-      state,
-    },
+    id: text('id'),
+    machine: text('machine'),
+    folder: parseRemotePath(text('folder')),
+    home: { host: text('host', home), hostKey: text('hostKey', home) },
+    session: text('session'),
+    command: text('command'),
+    cwd: text('cwd'),
+    mode: fields['mode'] === undefined ? undefined : text('mode'),
+    graceMs: number('graceMs'),
+    startedAt: number('startedAt'),
+    read: { out: number('out', read), err: number('err', read) },
+    state,
   }
 }

@@ -26,6 +26,8 @@ export interface Shell {
   /** Physical path of the login folder. */
   readonly home: string
   readonly os: string
+  /** What the machine calls itself: its host name and, where it has one, its machine id. */
+  readonly host: string
   readonly user: string
   readonly uid: number
   /** Physical path of the temporary folder, e.g. `/tmp`. */
@@ -124,6 +126,7 @@ export function parseProbe(lines: readonly string[]): Shell {
     path: text('shell'),
     home: text('home') || '/',
     os: text('os') || 'unknown',
+    host: text('host'),
     user: text('user'),
     uid: Number.parseInt(text('uid'), 10),
     tmp: text('tmp') || '/tmp',

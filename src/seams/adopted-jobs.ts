@@ -73,7 +73,7 @@ export function adoptJobs(ctx: Context, presence: Presence): void {
       if (settled.has(agent) || cwd === undefined || presence.mounts.parse(cwd) === null) return
       try {
         for (const record of presence.jobs.adoptable(agent.id)) {
-          if (!presence.machines.isMachine(record.machine)) continue
+          if (!presence.machines.isMachine(record.machine) || !presence.jobs.claim(record.id)) continue
           const held = (): HeldJob | undefined =>
             presence.jobs.adopt(presence.machine(record.machine), record.id)
           const id = jobs.start({
@@ -115,7 +115,7 @@ function hooksOf(
   return {
     cancel: () => void process.kill(),
     done: process.done.then(() => outcomeOf(process)),
-    readOutput: () => readingOf(process, canEscalate),
+    readOutput: () => readingOf(process, canEscalate, held.job.obstacle),
   }
 }
 
@@ -129,7 +129,7 @@ function outcomeOf({ status, signal, exitCode }: ShellProcess): {
   return { status: 'completed', detail: `exit code: ${exitCode ?? 0}` }
 }
 
-function readingOf(process: ShellProcess, canEscalate: boolean): string {
+function readingOf(process: ShellProcess, canEscalate: boolean, obstacle: string | undefined): string {
   const { delta, lossy, stdoutSpillPath, stderrSpillPath } = process.readOutput()
   const { sandbox } = process
   const notices: string[] = []
@@ -138,6 +138,7 @@ function readingOf(process: ShellProcess, canEscalate: boolean): string {
     const where = paths.length > 0 ? paths.join(', ') : '(unavailable)'
     notices.push(`[some output was dropped from memory; what came since it was found again: ${where}]`)
   }
+  if (obstacle !== undefined) notices.push(`[not followed now, and may still run: ${obstacle}]`)
   if (sandbox?.runnerFailed === true) {
     notices.push(
       `[sandbox: the command did not run, because its confinement failed under ${sandbox.mode} mode]`,

@@ -40,9 +40,10 @@ export function jobHandle(held: HeldJob, spec: SubprocessSpawnSpec): SubprocessH
   let ended = false
   let reading = false
   let all = false
+  // One that failed is not collected: what is left of it is still to be put right.
   void held.job.done.then(
     () => (ended = true),
-    () => (ended = true),
+    (_heardByWhoAwaitsIt: unknown) => undefined,
   )
   // The host reads both streams together, standard output first; standard error alone it only looks at.
   const note = (): void => {

@@ -1,5 +1,5 @@
 /** What the model is told of its machine in every state; that it is told, and once, is tested in a real host. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -7,6 +7,7 @@ import { parseRemotePath } from '../../src/base/remote-path.ts'
 import { Presence, SEAMS } from '../../src/core/presence.ts'
 import { runtimeContext } from '../../src/core/runtime-context.ts'
 import { entryOf } from '../support/host.ts'
+import { until } from '../remote/jobs/bench.ts'
 import { startRig, type Rig } from '../support/rig.ts'
 
 let folder = ''
@@ -64,6 +65,46 @@ describe('what the model is told of its machine', () => {
     spy.mockRestore()
     presence.machine('demo').connection.drop()
     expect(told('demo')).toMatch(/Link: not connected\.$/)
+  })
+
+  it('names the background jobs that are not followed while only the user can help, and why', async () => {
+    const demo = presence.machine('demo')
+    const origin = { session: 'one', command: 'sleep 7310 # a job', cwd: '/', mode: undefined }
+    const { job } = presence.jobs.start(
+      demo,
+      origin,
+      {
+        argv: ['sh', '-c', 'echo up; exec sleep 7310'],
+        folder: parseRemotePath('/'),
+        env: {},
+        input: 'none',
+        graceMs: 300,
+      },
+      (_session, request) => request,
+    )
+    for (const stream of [job.stdout, job.stderr]) stream.resume()
+    const cwd = presence.mounts.format({ machine: 'demo', path: parseRemotePath('/srv/p') })
+    const lines = (session: string): string[] => runtimeContext(presence, cwd, session).split('\n')
+    const file = join(folder, 'presence/machines.yml')
+    const written = readFileSync(file, 'utf8')
+    const configure = (text: string): void => {
+      writeFileSync(file, text)
+      // A name that is not known is looked for in the file at once.
+      expect(presence.machines.isMachine('none')).toBe(false)
+    }
+    await new Promise((resolve) => job.stdout.once('data', resolve))
+    configure(written.replaceAll(rig.server.identityFile, '/nonexistent/key'))
+    demo.connection.drop()
+    await until(() => job.obstacle !== undefined)
+    expect(lines('one').at(-1)).toBe(
+      `The background job (sleep 7310 # a job) cannot be followed until the user has connected again, and may still run there: ${job.obstacle ?? ''}`,
+    )
+    expect(lines('another').at(-1)).toMatch(/^Link: /)
+    configure(written)
+    await demo.session()
+    job.terminate()
+    expect(await job.done).toMatchObject({ signal: 'SIGTERM' })
+    expect(lines('one').at(-1)).toMatch(/^Link: /)
   })
 
   it('says when an account runs no commands', async () => {

@@ -8,7 +8,7 @@ import { makeWorkspace, openSession, play } from '../support/web.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
-it('a killed host finds its jobs again: listed, read on where it was, ended, with their exit codes', async () => {
+it('C17, C59: a killed host finds its jobs again: listed, read on where it was, as confined, ended, with their exit codes', async () => {
   const stage = await setStage({ profile: 'web' })
   let web = await startWeb(stage.home)
   try {
@@ -17,10 +17,12 @@ it('a killed host finds its jobs again: listed, read on where it was, ended, wit
     const workspace = await makeWorkspace(web, 'demo', project)
     const session = await openSession(web, { workspaceId: workspace.id ?? '' })
     const wait = `while [ ! -e ${project}/go ]; do sleep 0.05; done`
+    // The session is confined to its workspace, as it is by default.
+    const escape = `if echo x > ${project}-outside; then echo escaped; else echo fenced; fi 2>/dev/null`
     const background = (command: string): ReturnType<typeof call> =>
       call('bash', { command, run_in_background: true, description: 'job' })
     const started = await play(web, session, [
-      background(`echo begun; echo oops >&2; ${wait}; echo over; echo done >&2; exit 3`),
+      background(`echo begun; echo oops >&2; ${wait}; ${escape}; echo over; echo done >&2; exit 3`),
       background('exec sleep 4713'),
       call('job_list', {}),
     ])
@@ -33,12 +35,22 @@ it('a killed host finds its jobs again: listed, read on where it was, ended, wit
     }
     const records = join(stage.home.folder, 'presence/jobs')
     // A record is named after its job, as the job's folder on the machine is; others may be at work there too.
-    const ids = readdirSync(records).map((name) => name.replace(/\.\w+$/, ''))
+    const ids = readdirSync(records).map((name) => name.split('.', 1)[0] ?? '')
     expect(ids.length).toBe(2)
 
     await web.kill()
-    writeFileSync(join(project, 'go'), '')
+    // It may not log in any more: what that means for its jobs is told, and they go on.
+    stage.machines({}, { identityFile: join(stage.home.folder, 'no-such-key') })
     web = await startWeb(stage.home)
+    let hindered = ''
+    while (!hindered.includes('not followed now')) {
+      const [read] = await play(web, session, [call('job_output', { job_id: 'bash-1' })])
+      hindered = read?.text ?? ''
+    }
+    expect(hindered).toMatch(/^\[not followed now, and may still run: demo: .+\]\n\[status: running\]$/)
+    stage.machines()
+    writeFileSync(join(project, 'go'), '')
+    await play(web, session, [call('read', { file_path: 'go' })])
     const found = await play(web, session, [
       call('job_list', {}),
       call('job_output', { job_id: 'bash-1', wait: true }),
@@ -50,7 +62,7 @@ it('a killed host finds its jobs again: listed, read on where it was, ended, wit
     const texts = found.map((result) => result.text)
     expect(texts[0]).toContain(`bash-1 [bash] `)
     expect(texts[0]).toContain('bash-2 [bash] running — exec sleep 4713')
-    expect(texts[1]).toBe('over\n[stderr]\ndone\n[status: completed, exit code: 3]')
+    expect(texts[1]).toBe('fenced\nover\n[stderr]\ndone\n[status: completed, exit code: 3]')
     expect(texts[2]).toBe('(no new output)\n[status: running]')
     expect(texts[4]).toBe('(no new output)\n[status: killed, signal: SIGTERM]')
     expect((await stage.machine.run('pgrep -fc "^sleep 4713"')).stdout.trim()).toBe('0')

@@ -9,7 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -136,7 +136,7 @@ describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
       const { stdout } = await run(shell[0], [...shell.slice(1), '-c', PROBE, 'presence', ...words], { env })
       const answer = markedLines(`Welcome!\n${stdout}goodbye\n`, 'MARK', '')
       if (answer.kind === 'none') throw new Error(`no answer: ${answer.said}`)
-      const { os, stat, find, loginShell, programs, tmp, locale } = parseProbe(answer.lines)
+      const { os, host, stat, find, loginShell, programs, tmp, locale } = parseProbe(answer.lines)
       expect({ os, stat, find, loginShell, tmp }).toEqual({
         os: 'Linux',
         stat: 'gnu',
@@ -144,6 +144,7 @@ describe.each(SYSTEM_SHELLS.map((shell) => ({ shell, name: shell.join(' ') })))(
         loginShell: 'posix',
         tmp: '/tmp',
       })
+      expect(host).toMatch(new RegExp(`^${hostname()}( [0-9a-f]{32})?$`))
       expect(programs.find).toMatch(/^\/.*find$/)
       expect(locale).toEqual({ lang: 'C.UTF-8', lcAll: '', charmap: 'UTF-8', utf8: true })
     })

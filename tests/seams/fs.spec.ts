@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   linkSync,
@@ -333,6 +334,23 @@ describe('the sandbox fence', () => {
       })
     }
     expect(readdirSync(remoteFolder)).toEqual([])
+  })
+
+  it('keeps a confined session from what background jobs are told and ended by, in the temporary folder', async () => {
+    const job = join('/tmp', `presence-job-${randomBytes(12).toString('hex')}`)
+    mkdirSync(job)
+    try {
+      writeFileSync(join(job, 'pid'), '1 1 1')
+      const [pid, beside] = [await rig.fs.resolve(rig.mount(join(job, 'pid'))), `${job}.txt`]
+      const write = (target: typeof pid, mode: 'workspace-write' | 'danger-full-access'): Promise<unknown> =>
+        rig.fs.writeText(target, 'x', undefined, undefined, policy(mode))
+      await expect(write(pid, 'workspace-write')).rejects.toMatchObject({ code: 'FS_SANDBOX_DENIED' })
+      expect(readFileSync(join(job, 'pid'), 'utf8')).toBe('1 1 1')
+      await write(await rig.fs.resolve(rig.mount(beside)), 'workspace-write')
+      rmSync(beside)
+    } finally {
+      rmSync(job, { recursive: true })
+    }
   })
 
   it('F94, C50: sees a link that was swapped in after the target was resolved', async () => {

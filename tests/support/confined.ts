@@ -8,10 +8,11 @@ import { parseRemotePath, type RemotePath } from '../../src/base/remote-path.ts'
 import type { Confiner } from '../../src/remote/capabilities.ts'
 import { wrappedArgv } from '../../src/remote/confine.ts'
 import { Machine } from '../../src/remote/machine.ts'
-import { RemoteProcess, type ProcessRequest } from '../../src/remote/process/remote-process.ts'
+import { RemoteProcess, type Prepare, type ProcessRequest } from '../../src/remote/process/remote-process.ts'
 import { RemoteTerminal } from '../../src/remote/process/terminal.ts'
 import type { MachineSession } from '../../src/remote/session.ts'
 import { inForegroundGroup } from '../../src/remote/shell/job-control.ts'
+import type { DemoMachine } from '../../scripts/machine/machine.ts'
 import { startOpenSsh } from '../../scripts/machine/openssh.ts'
 import { findProgram } from '../../scripts/project/programs.ts'
 import { makeAccounts, type Account } from './accounts.ts'
@@ -56,6 +57,9 @@ export interface Confined {
   start(mode: Mode, argv: readonly string[], change?: Partial<ProcessRequest>): RemoteProcess
   run(mode: Mode, script: string, change?: Partial<ProcessRequest>): Promise<Ran>
   terminal(mode: Mode, argv: readonly string[]): Promise<RemoteTerminal>
+  /** Confines what else is started on the machine. */
+  confine(mode: Mode): Prepare
+  readonly server: DemoMachine
   stop(): Promise<void>
 }
 
@@ -90,11 +94,14 @@ export async function startConfined(means: Means, as: 'account' | 'root'): Promi
   const root = parseRemotePath(workspace)
   const session = await machine.session()
   const base: Omit<ProcessRequest, 'argv'> = { folder: root, env: {}, input: 'none', graceMs: 1000 }
-  const start: Confined['start'] = (mode, argv, change) =>
-    new RemoteProcess(machine, { ...base, argv, ...change }, ({ shell }, request) => ({
+  const confine: Confined['confine'] =
+    (mode) =>
+    ({ shell }, request) => ({
       ...request,
       argv: wrapped(request.argv, mode, request.folder, shell),
-    }))
+    })
+  const start: Confined['start'] = (mode, argv, change) =>
+    new RemoteProcess(machine, { ...base, argv, ...change }, confine(mode))
   return {
     session,
     machine,
@@ -104,6 +111,8 @@ export async function startConfined(means: Means, as: 'account' | 'root'): Promi
     home: server.home,
     stranger,
     start,
+    confine,
+    server,
     run: async (mode, script, change) => {
       const process = start(mode, ['sh', '-c', script], change)
       const [out, err] = [process.stdout, process.stderr].map((stream) => {

@@ -3,9 +3,12 @@
  * end, and never again one that only a person can help; whenever anybody else has connected, at once.
  */
 import { diesWith, pause, race } from '../../base/race.ts'
+import { messageOf } from '../../base/failure.ts'
+import type { Link } from '../../ssh/connection/link.ts'
 import { ConnectError, type SshErrorCode } from '../../ssh/errors.ts'
 import type { Machine } from '../machine.ts'
 import type { MachineSession } from '../session.ts'
+import { OtherMachineError } from './errors.ts'
 
 const FIRST_REST_MS = 250
 const LONGEST_REST_MS = 60_000
@@ -19,6 +22,9 @@ export class Patience {
   readonly #machine: Machine
   #failures = 0
   #helpless = false
+  #obstacle: string | undefined
+  /** Leads to another machine than the job's. */
+  #astray: Link | undefined
 
   constructor(machine: Machine) {
     this.#machine = machine
@@ -30,21 +36,36 @@ export class Patience {
     return this.#machine.session(signal)
   }
 
+  /** Why the machine is not tried any more, unless somebody connects; undefined while it is, or is there. */
+  get obstacle(): string | undefined {
+    return this.#obstacle
+  }
+
+  /** The machine is there. */
+  reached(): void {
+    this.#helpless = false
+    this.#obstacle = undefined
+    this.#astray = undefined
+  }
+
+  /** Something has come of it. */
   succeeded(): void {
     this.#failures = 0
-    this.#helpless = false
   }
 
   failed(error?: unknown): void {
     this.#failures += 1
-    this.#helpless = error instanceof ConnectError && !PASSING.has(error.code)
+    if (error instanceof OtherMachineError) this.#astray = this.#machine.connection.current
+    this.#helpless =
+      error instanceof OtherMachineError || (error instanceof ConnectError && !PASSING.has(error.code))
+    this.#obstacle = this.#helpless || this.#failures > MOST_ATTEMPTS ? messageOf(error) : undefined
   }
 
   async #rest(signal: AbortSignal): Promise<void> {
     const { connection } = this.#machine
     const restMs = Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** Math.min(this.#failures - 1, 20))
     const leaves = diesWith(signal)
-    if (connection.current !== undefined) {
+    if (connection.current !== undefined && connection.current !== this.#astray) {
       await pause(restMs, [leaves])
       return
     }

@@ -24,9 +24,19 @@ export type JobStatus =
       readonly err: number
     }
 
+/** All that some shells say when a file cannot be written; busybox says nothing. */
+const VAGUE = /^$|I\/O error|write error/i
+
+const JOB_FOLDER = new RegExp(`/${JOB_PREFIX}[0-9a-f]{24}(/|$)`)
+
 /** Where a job keeps what it prints; in the machine's temporary folder. @throws ChannelError `no-exec`. */
 export function jobFolder(session: MachineSession, id: string): RemotePath {
   return childOf(parseRemotePath(session.requireShell().tmp), `${JOB_PREFIX}${id}`)
+}
+
+/** Whether a canonical path is a job's folder or in one. */
+export function isInJobFolder(path: RemotePath): boolean {
+  return JOB_FOLDER.test(path)
 }
 
 /** @throws StartError when there is no job; LinkLostError when there may be one. */
@@ -44,8 +54,9 @@ export async function startJob(
   if (line.startsWith('ok ')) return
   if (!line.startsWith('room')) throw startFailure(line, '', request, machine)
   const said = line.slice('room'.length).trim()
+  const full = VAGUE.test(said) ? '; the disk may be full there, or what the account may use of it' : ''
   throw new StartError(
-    `a background job keeps its output in ${folder}, and that could not be made${said === '' ? '' : `: ${said}`}`,
+    `a background job keeps its output in ${folder}, and that could not be made${said === '' ? '' : `: ${said}`}${full}`,
     'no-room',
     machine,
   )

@@ -17,13 +17,14 @@ import type { MachineSession } from '../session.ts'
 import { AWAIT_GROUP } from '../shell/scripts.ts'
 import { JobLostError } from './errors.ts'
 import { followJob, type Outlet } from './follow.ts'
+import { homeOf, requireHome, type JobHome } from './home.ts'
 import { Patience } from './patience.ts'
 import { endJob, jobFolder, removeJob, startJob, statusOfJob } from './questions.ts'
 
 /** Keeps what is known of a job where a crash does not reach it. */
 export interface JobLedger {
-  /** The job will be in this folder of the machine. */
-  placed(folder: RemotePath): void
+  /** The job will be in this folder of this machine. */
+  placed(folder: RemotePath, home: JobHome): void
   /** It is to end, whoever meets it. */
   ending(): void
   /** All of it was handed over: what lies on the machine is to go. */
@@ -35,6 +36,7 @@ export interface JobLedger {
 /** A job that was started earlier. */
 export interface KnownJob {
   readonly folder: RemotePath
+  readonly home: JobHome
   readonly graceMs: number
   /** Bytes of its streams that were handed over already. */
   readonly read: { readonly out: number; readonly err: number }
@@ -63,7 +65,10 @@ export class RemoteJob {
   readonly #patience: Patience
   readonly #out: Outlet
   readonly #err: Outlet
+  /** Sessions with the machine that the job is on. */
+  readonly #athome = new WeakSet<MachineSession>()
   #folder: RemotePath | undefined
+  #home: JobHome | undefined
   #started = false
   /** There was no answer to its start. */
   #uncertain = false
@@ -87,6 +92,7 @@ export class RemoteJob {
   static adopt(machine: Machine, known: KnownJob, ledger: JobLedger): RemoteJob {
     return new RemoteJob(machine, ledger, known.graceMs, known.read, (job) => {
       job.#folder = known.folder
+      job.#home = known.home
       job.#started = true
       return job.#attend(known.folder)
     })
@@ -109,6 +115,11 @@ export class RemoteJob {
     this.done.catch((_heardByWhoAwaitsIt: unknown) => undefined)
   }
 
+  /** Why it is not followed now, and will not be before somebody connects; undefined otherwise. */
+  get obstacle(): string | undefined {
+    return this.#patience.obstacle
+  }
+
   /** Begin TERM, grace, KILL on the whole group. Idempotent. A machine that is away is told when it is back. */
   terminate(): void {
     if (this.#stopping.signal.aborted || this.#settled) return
@@ -129,7 +140,7 @@ export class RemoteJob {
     }
     if (!this.#started) return true
     const session = this.#machine.current
-    if (this.#group === undefined || session === undefined) return false
+    if (this.#group === undefined || session === undefined || !this.#athome.has(session)) return false
     try {
       await askMachine(session, AWAIT_GROUP, [String(this.#group)], { signal })
       return true
@@ -145,6 +156,7 @@ export class RemoteJob {
     const session = this.#machine.current
     if (session === undefined) return
     try {
+      await this.#requireHome(session, this.#folder)
       if (await removeJob(session, this.#folder)) this.#ledger.removed()
     } catch (error) {
       // The ledger has it, for the next connection.
@@ -167,7 +179,8 @@ export class RemoteJob {
     const folder = jobFolder(session, id)
     if (stop.aborted) throw stop.reason
     this.#folder = folder
-    this.#ledger.placed(folder)
+    this.#home = homeOf(session)
+    this.#ledger.placed(folder, this.#home)
     session.commands.emit('begins')
     try {
       await startJob(session, request, folder)
@@ -190,7 +203,10 @@ export class RemoteJob {
   async #attend(folder: RemotePath): Promise<ExitFacts> {
     for (;;) {
       try {
-        const exit = await this.#hear(await this.#patience.session(this.#left.signal), folder)
+        const session = await this.#patience.session(this.#left.signal)
+        await this.#requireHome(session, folder, this.#left.signal)
+        this.#patience.reached()
+        const exit = await this.#hear(session, folder)
         if (exit !== undefined) return exit
       } catch (error) {
         if (!canPass(error)) throw error
@@ -204,7 +220,8 @@ export class RemoteJob {
     if (!(await this.#follow(session, folder, 'live'))) throw this.#missing(session.machine, folder)
     const status = await statusOfJob(session, folder, this.#left.signal)
     if (status.kind === 'gone') throw this.#missing(session.machine, folder)
-    this.#group = status.group
+    // Of one that has ended without a word the number may be anybody's by now.
+    this.#group = status.alive || status.exit !== undefined ? status.group : undefined
     const isWhole = (): boolean => this.#out.passed >= status.out && this.#err.passed >= status.err
     if (!status.alive && !isWhole()) await this.#follow(session, folder, 'rest')
     if (status.alive || !isWhole()) {
@@ -231,6 +248,13 @@ export class RemoteJob {
     }
   }
 
+  /** @throws OtherMachineError; LinkLostError, ChannelError. */
+  async #requireHome(session: MachineSession, folder: RemotePath, signal?: AbortSignal): Promise<void> {
+    if (this.#home === undefined || this.#athome.has(session)) return
+    await requireHome(session, folder, this.#home, signal)
+    this.#athome.add(session)
+  }
+
   #missing(machine: string, folder: RemotePath): JobLostError {
     // What was asked for just before the line broke may still come.
     if (this.#uncertain) this.#ledger.ending()
@@ -245,6 +269,7 @@ export class RemoteJob {
     const late = AbortSignal.timeout(this.#graceMs + END_MS)
     try {
       const session = await this.#machine.session(late)
+      await this.#requireHome(session, folder, late)
       await endJob(session, folder, this.#graceMs, late)
       // Its exit comes by the connection that follows it, unless that breaks now.
       await race(() => this.done, [], { afterMs: END_MS, error: () => new Error('its exit is not known') })

@@ -10,7 +10,7 @@
  *   with its number;
  * - `alive`: a FIFO that the supervisor alone keeps open for writing: whoever reads it hears the end without
  *   asking again and again, also if the supervisor is killed;
- * - `note`: what the supervisor's own shell has to say.
+ * - `note`: what the supervisor's own shell has to say, in a length that it has from the beginning as well.
  */
 import { quote } from '../../base/shell-word.ts'
 import { GROUP, SURROUNDINGS } from './scripts.ts'
@@ -42,6 +42,12 @@ alive() {
   [ -n "$w" ] && [ "$w" = "$R" ]
 }
 `
+
+/**
+ * `mine`: whether the folder `$1` is this account's own, by itself. Others may write to the temporary folder too,
+ * and whoever puts a link or a folder in the place of one that was removed shall not decide what is ended.
+ */
+const MINE = `mine() { [ -d "$1" ] && ! [ -h "$1" ] && [ -O "$1" ]; }`
 
 /** `remove`: a job's folder `$1`, by the names that we gave. */
 const REMOVE = `
@@ -85,19 +91,21 @@ shift 4
 ${SURROUNDINGS}
 if ! cd -- "$_d" 2>/dev/null; then printf '%sfolder\\n%send\\n' "$_m" "$_m"; exit 126; fi
 if ! command -v "$1" >/dev/null 2>&1; then printf '%sprogram\\n%send\\n' "$_m" "$_m"; exit 127; fi
-${ALIVE}${REMOVE}
+${MINE}${ALIVE}${REMOVE}
 _no() {
-  remove "$_j" 2>/dev/null
+  if mine "$_j"; then remove "$_j" 2>/dev/null; fi
   printf '%sroom %s\\n%send\\n' "$_m" "\${1%%
 *}" "$_m"
   exit 125
 }
-_r=$( { umask 077 && mkdir "$_j" && mkfifo "$_j/alive" && printf '%-40s\\n' - >"$_j/exit" &&
-  printf '%-120s\\n' '' >"$_j/pid" && : >"$_j/out" && : >"$_j/err" && : >"$_j/note"; } 2>&1) || _no "$_r"
+_r=$( { LC_ALL=C; export LC_ALL; umask 077
+  mkdir "$_j" && { mine "$_j" || ! echo 'it belongs to another account'; } && mkfifo "$_j/alive" && printf '%-40s\\n' - >"$_j/exit" &&
+  printf '%-120s\\n' '' >"$_j/pid" && printf '%-4000s\\n' '' >"$_j/note" &&
+  : >"$_j/out" && : >"$_j/err"; } 2>&1) || _no "$_r"
 if [ -z "$BASH_VERSION" ] && command -v setsid >/dev/null 2>&1; then _s=yes; else _s=; fi
 {
   trap : HUP INT QUIT TERM
-  exec </dev/null 2>>"$_j/note" 9<>"$_j/alive"
+  exec </dev/null 2<>"$_j/note" 9<>"$_j/alive"
   if [ -n "$BASH_VERSION" ]; then
     set -m
     trap : CHLD
@@ -130,7 +138,7 @@ if [ -z "$BASH_VERSION" ] && command -v setsid >/dev/null 2>&1; then _s=yes; els
   r="code $s"
   if [ "$s" -gt 128 ]; then
     while IFS= read -r l; do
-      case $l in *Running*|*Stopped*|*Done*|*Exit*|*' wait: '*) ;; *) r="signal $(kill -l "$((s-128))")" ;; esac
+      case $l in *Running*|*Stopped*|*Done*|*Exit*|*' wait: '*) ;; *[!' ']*) r="signal $(kill -l "$((s-128))")" ;; esac
     done <"$_j/note"
   fi
   printf '%-40s\\n' "$r" 1<>"$_j/exit"
@@ -138,7 +146,7 @@ if [ -z "$BASH_VERSION" ] && command -v setsid >/dev/null 2>&1; then _s=yes; els
   L= S=
   IFS=' ' read -r L S
   if [ -z "$S" ]; then
-    IFS= read -r _r <"$_j/note"
+    IFS=' ' read -r _r <"$_j/note"
     _no "$_r"
   fi
   G=$L
@@ -149,7 +157,7 @@ if [ -z "$BASH_VERSION" ] && command -v setsid >/dev/null 2>&1; then _s=yes; els
   (
     exec </dev/null >/dev/null 2>&1
     for d in "\${_j%/*}"/${JOB_PREFIX}*; do
-      if [ "$d" = "$_j" ] || [ -h "$d" ] || ! [ -O "$d" ]; then continue; fi
+      if [ "$d" = "$_j" ] || ! mine "$d"; then continue; fi
       if [ -n "$(find "$d/exit" -prune -mtime +${FORGOTTEN_DAYS})" ] && ! alive "$d"; then remove "$d"; fi
     done
   ) &
@@ -165,8 +173,8 @@ exit 125
  */
 export const JOB_STATUS = `
 m=$1
-${ALIVE}
-if cd "$2" 2>/dev/null && [ -p alive ]; then
+${MINE}${ALIVE}
+if mine "$2" && cd "$2" 2>/dev/null && [ -p alive ]; then
   if alive .; then a=yes; else a=no; fi
   e=
   IFS= read -r e <exit
@@ -187,7 +195,8 @@ printf '%send\\n' "$m"
  */
 export const FOLLOW_JOB = `
 m=$1 o=$3 e=$4
-if ! cd "$2" 2>/dev/null || ! [ -p alive ]; then printf '%sgone\\n' "$m"; exit 1; fi
+${MINE}
+if ! mine "$2" || ! cd "$2" 2>/dev/null || ! [ -p alive ]; then printf '%sgone\\n' "$m"; exit 1; fi
 printf '%sok\\n' "$m"
 printf '%s\\n' "$m" >&2
 l=
@@ -223,8 +232,8 @@ exit 0
  */
 export const END_JOB = `
 g=$2
-${ALIVE}
-cd "$1" && alive . || exit 0
+${MINE}${ALIVE}
+mine "$1" && cd "$1" && alive . || exit 0
 p=$G
 ${GROUP}
 rest() { if sleep 0.1 2>/dev/null; then n=$((n+1)); else sleep 1; n=$((n+10)); fi; }
@@ -239,9 +248,16 @@ IFS= read -r l <exit
 case $l in -*) if ! alive .; then printf '%-40s\\n' 'signal KILL' 1<>exit; fi ;; esac
 `
 
-/** Remove a job's folder. $1 marker, $2 the folder. Prints `<marker>end` when it is away, else what hinders. */
+/**
+ * Remove a job's folder, unless the job runs. $1 marker, $2 the folder. Prints `<marker>end` when it is away, else
+ * what hinders.
+ */
 export const REMOVE_JOB = `
 m=$1
-${REMOVE}
-if ! [ -d "$2" ] || r=$(remove "$2" 2>&1); then printf '%send\\n' "$m"; else printf '%s\\n' "$r"; fi
+${MINE}${ALIVE}${REMOVE}
+if ! mine "$2"; then printf '%send\\n' "$m"
+elif alive "$2"; then echo 'it runs'
+elif r=$(remove "$2" 2>&1); then printf '%send\\n' "$m"
+else printf '%s\\n' "$r"
+fi
 `

@@ -42,6 +42,10 @@ p shell "$SHELL"
 p program "$s"
 p home "$h"
 p os "$(uname -s 2>/dev/null)"
+n= d=
+{ IFS= read -r n </proc/sys/kernel/hostname; } 2>/dev/null || n=$(uname -n 2>/dev/null)
+{ IFS= read -r d </etc/machine-id; } 2>/dev/null
+p host "$n\${d:+ }$d"
 p user "$(id -un 2>/dev/null)"
 p uid "$(id -u 2>/dev/null)"
 p lang "$LANG"

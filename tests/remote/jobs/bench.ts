@@ -1,10 +1,12 @@
 /** A job on a machine behind a proxy, and all that is heard of it. */
 import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
+import { expect } from 'vitest'
 import { parseRemotePath, type RemotePath } from '../../../src/base/remote-path.ts'
+import type { JobHome } from '../../../src/remote/jobs/home.ts'
 import { RemoteJob, type JobLedger } from '../../../src/remote/jobs/remote-job.ts'
 import type { Machine } from '../../../src/remote/machine.ts'
-import type { ProcessRequest } from '../../../src/remote/process/remote-process.ts'
+import type { Prepare, ProcessRequest } from '../../../src/remote/process/remote-process.ts'
 
 export interface Heard {
   readonly job: RemoteJob
@@ -15,6 +17,8 @@ export interface Heard {
   readonly notes: readonly string[]
   /** Where it is; known once it was asked for. */
   folder(): RemotePath
+  /** Where that is, when this one has started it. */
+  home(): JobHome
 }
 
 export function startJob(
@@ -22,6 +26,7 @@ export function startJob(
   command: string,
   folder: string,
   change: Partial<ProcessRequest> = {},
+  prepare: Prepare = (_session, asked) => asked,
 ): Heard {
   const request: ProcessRequest = {
     argv: ['bash', '-c', command],
@@ -32,23 +37,26 @@ export function startJob(
     ...change,
   }
   const id = randomBytes(12).toString('hex')
-  return hear((ledger) => RemoteJob.start(machine, id, request, (_session, asked) => asked, ledger))
+  return hear((ledger) => RemoteJob.start(machine, id, request, prepare, ledger))
 }
 
 export function adoptJob(
   machine: Machine,
-  folder: RemotePath,
+  { folder, home }: Pick<Heard, 'folder' | 'home'>,
   read: { readonly out: number; readonly err: number },
 ): Heard {
-  return hear((ledger) => RemoteJob.adopt(machine, { folder, graceMs: 1000, read }, ledger), folder)
+  const known = { folder: folder(), home: home(), graceMs: 1000, read }
+  return hear((ledger) => RemoteJob.adopt(machine, known, ledger), folder())
 }
 
 function hear(make: (ledger: JobLedger) => RemoteJob, known?: RemotePath): Heard {
   const notes: string[] = []
   let place = known
+  let home: JobHome | undefined
   const job = make({
-    placed: (folder) => {
+    placed: (folder, at) => {
       place = folder
+      home = at
       notes.push('placed')
     },
     ending: () => notes.push('ending'),
@@ -67,6 +75,10 @@ function hear(make: (ledger: JobLedger) => RemoteJob, known?: RemotePath): Heard
       if (place === undefined) throw new Error('the job has no folder yet')
       return place
     },
+    home: () => {
+      if (home === undefined) throw new Error('the job was not started here')
+      return home
+    },
   }
 }
 
@@ -76,5 +88,21 @@ export function leftIn(tmp: string): string[] {
 }
 
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 25))
+}
+
+/** Live processes with a text in their command line. */
+export function living(text: string): number {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      return (
+        readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text) &&
+        !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')
+      )
+    } catch (endedMeanwhile) {
+      expect(endedMeanwhile).toBeInstanceOf(Error)
+      return false
+    }
+  }).length
 }

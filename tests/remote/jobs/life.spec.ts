@@ -15,11 +15,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startOpenSsh } from '../../../scripts/machine/openssh.ts'
 import { outputOf } from '../../support/command-output.ts'
 import type { DemoMachine } from '../../../scripts/machine/machine.ts'
+import { UnconfinedError } from '../../../src/core/sandbox-policy.ts'
 import { JobLostError } from '../../../src/remote/jobs/errors.ts'
 import { StartError } from '../../../src/remote/process/errors.ts'
 import { startDropbear } from '../../support/dropbear.ts'
 import { lineTo, type Line } from '../../ssh/life/line.ts'
-import { adoptJob, startJob, until } from './bench.ts'
+import { adoptJob, startJob, until, type Heard } from './bench.ts'
 
 let root = ''
 let server: DemoMachine
@@ -58,7 +59,7 @@ function collectGarbage(): void {
 }
 
 describe('a background job', () => {
-  it('goes on over resets of the connection, and its output comes whole and once', async () => {
+  it('C59: goes on over resets of the connection, and its output comes whole and once', async () => {
     const [one, two] = [gate('one'), gate('two')]
     const {
       job,
@@ -87,7 +88,7 @@ describe('a background job', () => {
     expect(notes).toEqual(['placed', 'collected', 'removed'])
   })
 
-  it('is cut in the middle of its output again and again, and nothing is lost or comes twice', async () => {
+  it('C59: is cut in the middle of its output again and again, and nothing is lost or comes twice', async () => {
     const { job, out } = startJob(line.machine, 'seq 1 200000', folder)
     let cuts = 0
     // Each connection carries a little more than half of what is needed to get going and on.
@@ -103,7 +104,7 @@ describe('a background job', () => {
     await job.discard()
   })
 
-  it('that ended while nobody was there has its exit known, and its unread output', async () => {
+  it('C59: that ended while nobody was there has its exit known, and its unread output', async () => {
     const go = gate('go')
     const first = startJob(line.machine, `echo early; ${go.wait}; echo late; kill -TERM $$`, folder)
     await until(() => first.out() === 'early\n')
@@ -113,7 +114,7 @@ describe('a background job', () => {
     await until(() => !readFileSync(join(first.folder(), 'exit'), 'latin1').startsWith('-'))
     const later = await lineTo(server)
     try {
-      const again = adoptJob(later.machine, first.folder(), { out: 3, err: 0 })
+      const again = adoptJob(later.machine, first, { out: 3, err: 0 })
       expect(await again.job.done).toEqual({ exitCode: null, signal: 'SIGTERM' })
       expect(again.out()).toBe('ly\nlate\n')
       await again.job.discard()
@@ -123,7 +124,7 @@ describe('a background job', () => {
     }
   })
 
-  it('that is ended leaves no process and no file, although its children ignore TERM', async () => {
+  it('C58: that is ended leaves no process and no file, although its children ignore TERM', async () => {
     const command = `(trap '' TERM; while :; do sleep 0.1; done) & echo $!; sleep 305 & echo $!; wait`
     const { job, out, notes, folder: place } = startJob(line.machine, command, folder, { graceMs: 300 })
     await until(() => out().split('\n').length === 3)
@@ -139,7 +140,8 @@ describe('a background job', () => {
   })
 
   it('that is to end while its machine is away is left to the next connection, and said to be', async () => {
-    const { job, out, notes, folder: place } = startJob(line.machine, 'echo $$; sleep 305', folder)
+    const started = startJob(line.machine, 'echo $$; sleep 305', folder)
+    const { job, out, notes, folder: place } = started
     await until(() => out().endsWith('\n'))
     await line.proxy.close()
     job.terminate()
@@ -150,7 +152,7 @@ describe('a background job', () => {
     expect(isAlive(out())).toBe(true)
     const later = await lineTo(server)
     try {
-      const again = adoptJob(later.machine, place(), { out: 0, err: 0 })
+      const again = adoptJob(later.machine, started, { out: 0, err: 0 })
       again.job.terminate()
       expect(await again.job.done).toMatchObject({ signal: 'SIGTERM' })
       await until(() => !existsSync(place()))
@@ -159,7 +161,7 @@ describe('a background job', () => {
     }
   })
 
-  it('that is not there any more, or whose supervisor was killed, is unknown and never an exit', async () => {
+  it('C59: that is not there any more, or whose supervisor was killed, is unknown and never an exit', async () => {
     const gone = startJob(line.machine, 'sleep 305', folder)
     const killed = startJob(line.machine, 'echo up; sleep 305', folder)
     await until(() => gone.notes.length > 0 && killed.out() === 'up\n')
@@ -199,35 +201,55 @@ describe('a background job', () => {
     )
   })
 
-  it('of 100 MB needs no more memory than a small one', async () => {
-    const go = gate('go')
-    const { job, folder: place } = startJob(line.machine, `head -c 100000000 /dev/zero; ${go.wait}`, folder)
-    // As the host does it: what comes is looked at and let go.
-    job.stdout.removeAllListeners('data')
-    let bytes = 0
-    let most = 0
-    const held = (): number => {
-      collectGarbage()
-      const { heapUsed, external } = process.memoryUsage()
-      return heapUsed + external
-    }
-    const before = held()
-    let looked = 0
-    job.stdout.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes - looked < 10_000_000) return
-      looked = bytes
-      most = Math.max(most, held() - before)
+  it('that may not be run, because nothing confines it say, is not, and nothing is known or left of it', async () => {
+    const { job, notes } = startJob(line.machine, 'echo > ran', folder, {}, ({ machine }) => {
+      throw new UnconfinedError(machine)
     })
-    await until(() => bytes === 100_000_000)
+    await expect(job.done).rejects.toBeInstanceOf(UnconfinedError)
+    expect(notes).toEqual([])
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('C59: of 100 MB needs no more memory than a small one, nor when it is found again in the middle of it', async () => {
+    const go = gate('go')
+    const first = startJob(line.machine, `head -c 100000000 /dev/zero; ${go.wait}`, folder)
+    expect(await mostHeld(first, 100_000_000)).toBeLessThan(MOST_BYTES)
+    const again = adoptJob(line.machine, first, { out: 30_000_000, err: 0 })
+    expect(await mostHeld(again, 70_000_000)).toBeLessThan(MOST_BYTES)
     go.open()
-    expect(await job.done).toEqual({ exitCode: 0, signal: null })
-    expect(bytes).toBe(100_000_000)
-    expect(most).toBeLessThan(48 * 1024 * 1024)
-    await job.discard()
-    expect(existsSync(place())).toBe(false)
+    expect(await Promise.all([first.job.done, again.job.done])).toEqual(
+      [1, 2].map(() => ({ exitCode: 0, signal: null })),
+    )
+    await again.job.discard()
+    expect(existsSync(first.folder())).toBe(false)
   })
 })
+
+const MOST_BYTES = 48 * 1024 * 1024
+
+/** What is held of a job's output while all of it comes, at most, in bytes. */
+async function mostHeld({ job }: Heard, bytes: number): Promise<number> {
+  // As the host does it: what comes is looked at and let go.
+  job.stdout.removeAllListeners('data')
+  let came = 0
+  let looked = 0
+  let most = 0
+  const held = (): number => {
+    collectGarbage()
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  }
+  const before = held()
+  job.stdout.on('data', (chunk: Buffer) => {
+    came += chunk.length
+    if (came - looked < 10_000_000) return
+    looked = came
+    most = Math.max(most, held() - before)
+  })
+  await until(() => came >= bytes)
+  expect(came).toBe(bytes)
+  return most
+}
 
 it('a temporary folder that is full fails a job with words, and nothing is left in it', async () => {
   const small = mkdtempSync('/var/tmp/presence-full-')
@@ -246,7 +268,7 @@ it('a temporary folder that is full fails a job with words, and nothing is left 
     expect(failure).toMatchObject({
       reason: 'no-room',
       message: expect.stringMatching(
-        /^demo: a background job keeps its output in \/tmp\/.*could not be made: .*(No space left|I\/O error)/,
+        /^demo: a background job keeps its output in \/tmp\/.*could not be made: .*(No space left|I\/O error; the disk may be full there)/,
       ) as string,
     })
     // The one that filled the disk could still tell its exit.

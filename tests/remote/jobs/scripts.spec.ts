@@ -1,10 +1,12 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import {
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -23,6 +25,7 @@ import {
   REMOVE_JOB,
   START_JOB,
 } from '../../../src/remote/shell/job-scripts.ts'
+import { living } from './bench.ts'
 
 const run = promisify(execFile)
 const root = mkdtempSync('/var/tmp/presence job scripts ')
@@ -108,22 +111,6 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
-/** Live processes with a text in their command line. */
-function living(text: string): number {
-  return readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false
-    try {
-      return (
-        readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text) &&
-        !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')
-      )
-    } catch (endedMeanwhile) {
-      expect(endedMeanwhile).toBeInstanceOf(Error)
-      return false
-    }
-  }).length
-}
-
 describe.each(SHELLS.map((shell) => ({ name: shell.join(' '), shell })))('under $name', ({ shell }) => {
   it('a job lives on without the command that started it, and tells its output and its exit', async () => {
     const { said, job } = await start(
@@ -181,16 +168,19 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(' '), shell })))('under 
   it.each([
     { group: 'of its own', hides: false },
     { group: 'that the server made', hides: true },
-  ])('ending leaves no process, although a child ignores TERM, with a group $group', async ({ hides }) => {
-    const name = `stubborn-${process.pid}-${jobs}`
-    const stubborn = `sh -c 'trap "" TERM; while :; do sleep 0.1; done # ${name}' & sleep 304 & echo up; wait`
-    const { job } = await start(shell, stubborn, hides ? { env: withoutSetsid() } : {})
-    await until(() => readFileSync(join(job, 'out'), 'utf8') === 'up\n')
-    await perform(shell, END_JOB, [job, '3'])
-    const status = await ended(shell, job)
-    expect(status['exit']).toMatch(/^(signal (TERM|KILL)|code 143)$/)
-    expect(living(name)).toBe(0)
-  })
+  ])(
+    'C58: ending leaves no process, although a child ignores TERM, with a group $group',
+    async ({ hides }) => {
+      const name = `stubborn-${process.pid}-${jobs}`
+      const stubborn = `sh -c 'trap "" TERM; while :; do sleep 0.1; done # ${name}' & sleep 304 & echo up; wait`
+      const { job } = await start(shell, stubborn, hides ? { env: withoutSetsid() } : {})
+      await until(() => readFileSync(join(job, 'out'), 'utf8') === 'up\n')
+      await perform(shell, END_JOB, [job, '3'])
+      const status = await ended(shell, job)
+      expect(status['exit']).toMatch(/^(signal (TERM|KILL)|code 143)$/)
+      expect(living(name)).toBe(0)
+    },
+  )
 
   it('what follows a job goes with its lifeline, and the job stays', async () => {
     const { job } = await start(shell, 'echo up; sleep 304')
@@ -224,19 +214,103 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(' '), shell })))('under 
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('removes what nobody has collected for long, but nothing that runs or is recent', async () => {
-    const old = await start(shell, 'true')
-    const recent = await start(shell, 'true')
+  it('C59: removes what nobody has collected for long, but nothing that runs, is recent, a link or another’s', async () => {
+    const named = async (name: string): Promise<string> => {
+      const { job } = await start(shell, 'true')
+      await ended(shell, job)
+      renameSync(job, join(folder, name))
+      return join(folder, name)
+    }
+    // They are looked at in the order of their names.
+    const nameOf = (letter: string): string => `presence-job-${letter.repeat(24)}`
+    const young = await named(nameOf('a'))
+    const stranger = await named(nameOf('b'))
+    const old = await named(nameOf('d'))
+    const aside = await named('aside')
     const running = await start(shell, 'sleep 304')
-    await ended(shell, old.job)
-    await ended(shell, recent.job)
-    const then = Date.now() / 1000 - (FORGOTTEN_DAYS + 2) * 24 * 3600
-    for (const { job } of [old, running]) utimesSync(join(job, 'exit'), then, then)
+    symlinkSync(aside, join(folder, nameOf('c')))
+    chownSync(stranger, 65534, 65534)
+    const ago = (days: number): number => Date.now() / 1000 - days * 24 * 3600
+    for (const job of [old, running.job, stranger, aside])
+      utimesSync(join(job, 'exit'), ago(FORGOTTEN_DAYS + 2), ago(FORGOTTEN_DAYS + 2))
+    utimesSync(join(young, 'exit'), ago(FORGOTTEN_DAYS - 1), ago(FORGOTTEN_DAYS - 1))
     await start(shell, 'true')
-    await until(() => !existsSync(old.job))
-    expect(existsSync(recent.job)).toBe(true)
+    await until(() => !existsSync(old))
+    expect([young, stranger, aside].map((path) => existsSync(join(path, 'exit')))).toEqual([true, true, true])
     expect(await statusOf(shell, running.job)).toMatchObject({ alive: 'yes' })
     await perform(shell, END_JOB, [running.job, '3'])
+  })
+
+  it('what stands in the place of a job’s folder, a link or another’s folder, is asked nothing and left alone', async () => {
+    const { job } = await start(shell, 'echo up; sleep 304')
+    const link = join(folder, 'link')
+    symlinkSync(job, link)
+    const asked = async (place: string): Promise<void> => {
+      expect(await statusOf(shell, place)).toEqual({ gone: undefined, end: undefined })
+      const following = follow(shell, place)
+      await new Promise((resolve) => following.child.on('close', resolve))
+      expect(following.out()).toBe('MARKgone\n')
+      await perform(shell, END_JOB, [place, '1'])
+      expect(await perform(shell, REMOVE_JOB, ['MARK', place])).toBe('MARKend\n')
+    }
+    await asked(link)
+    chownSync(job, 65534, 65534)
+    await asked(job)
+    chownSync(job, 0, 0)
+    expect(await statusOf(shell, job)).toMatchObject({ alive: 'yes', exit: '-' })
+    // One that runs is not removed either.
+    expect(await perform(shell, REMOVE_JOB, ['MARK', job])).toBe('it runs\n')
+    await perform(shell, END_JOB, [job, '3'])
+    await ended(shell, job)
+    expect(await perform(shell, REMOVE_JOB, ['MARK', job])).toBe('MARKend\n')
+    expect(existsSync(job)).toBe(false)
+  })
+
+  it('C59: a job that fills the disk keeps how it ended, and the next one says that there is no room', async () => {
+    const full = mkdtempSync(join(root, 'full-'))
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', full])
+    try {
+      folder = full
+      const ends = async (command: string): Promise<string | undefined> => {
+        const { job } = await start(shell, `cat /dev/zero 2>/dev/null; ${command}`, { in: '/' })
+        const status = await ended(shell, job)
+        expect(Number(status['out'])).toBeGreaterThan(50_000)
+        const late = join(full, 'presence-job-late')
+        // busybox does not say why.
+        expect(await perform(shell, START_JOB, ['MARK', late, '/', '0', 'true'])).toMatch(
+          shell[0] === 'busybox' ? /^MARKroom \n/ : /^MARKroom .*(No space left|I\/O error|[Ww]rite error)/,
+        )
+        expect(existsSync(late)).toBe(false)
+        expect(await perform(shell, REMOVE_JOB, ['MARK', job])).toBe('MARKend\n')
+        return status['exit']
+      }
+      expect(await ends('exit 0')).toBe('code 0')
+      expect(await ends('exit 3')).toBe('code 3')
+      expect(await ends('kill -TERM $$')).toBe(shell[0] === 'zsh' ? 'code 143' : 'signal TERM')
+    } finally {
+      execFileSync('umount', ['-l', full])
+    }
+  })
+
+  it('C59: a job that ends at once keeps how it ended although the disk is full', async () => {
+    const full = mkdtempSync(join(root, 'full-'))
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', full])
+    try {
+      folder = full
+      // It is full before the job begins, and has ended before its supervisor looks.
+      const script = START_JOB.replace(
+        'exec </dev/null',
+        'cat /dev/zero >"$_j/../all" 2>/dev/null; exec </dev/null',
+      ).replace('LC_ALL=C\n', 'LC_ALL=C\nsleep 0.3\n')
+      expect(script).toMatch(/all[^]*sleep 0\.3/)
+      for (const code of [0, 3]) {
+        const { job } = await start(shell, `exit ${code}`, { in: '/', script })
+        expect((await ended(shell, job))['exit']).toBe(`code ${code}`)
+        rmSync(join(full, 'all'))
+      }
+    } finally {
+      execFileSync('umount', ['-l', full])
+    }
   })
 })
 

@@ -129,14 +129,13 @@ async function aroundBySftp(
 ): Promise<Map<RemotePath, Found>> {
   const found = new Map<RemotePath, Found>()
   const look = async (folder: RemotePath): Promise<void> => {
-    const where = orStatus(sftp.realpath(folder, signal))
-    const entries = await Promise.all(
-      AROUND.map(async (name) => ({
+    const [physical, ...entries] = await Promise.all([
+      orStatus(sftp.realpath(folder, signal)),
+      ...AROUND.map(async (name) => ({
         name,
         entry: await orStatus(sftp.lstat(childOf(folder, name), signal)),
       })),
-    )
-    const physical = await where
+    ])
     if (typeof physical !== 'string') return
     await Promise.all(
       entries.map(async ({ name, entry }) => {
