@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { file, output } from '../../ssh/life/line.ts'
+import { file, lineTo, output, settled, watchProcess } from '../../ssh/life/line.ts'
 import { startRig, type Rig } from '../../support/rig.ts'
 import { askedBy } from './questions.ts'
 
@@ -11,7 +11,7 @@ const caller = { phase: 'step' } as const
 
 /** As the host does it: one name after the other. */
 async function lookAround(
-  { files }: Rig,
+  { files }: Pick<Rig, 'files'>,
   folder: string,
 ): Promise<Readonly<Record<string, number | undefined>>> {
   const found: Record<string, number | undefined> = {}
@@ -83,6 +83,25 @@ describe.each([
     const path = await rig.files.canonical(file(join(folder, 'AGENTS.md')).path, { caller: tool })
     expect((await rig.files.stat({ path, shown: '' }, { caller: tool }))?.size).toBe(16)
     expect(await rig.files.readText({ path, shown: '' }, { caller: tool })).toBe('by somebody else')
+  })
+
+  it('a line that dies meanwhile fails who asked, and nothing beside', async () => {
+    const watch = watchProcess()
+    const line = await lineTo(rig.server)
+    try {
+      await line.files.stat(file(folder))
+      line.proxy.freeze()
+      const looking = settled(lookAround({ files: line.files }, folder), 20_000, 'the looks')
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      line.proxy.reset()
+      line.proxy.thaw()
+      expect((await looking) as object).toHaveProperty('value')
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      expect(watch.escaped).toEqual([])
+    } finally {
+      watch.stop()
+      await line.close()
+    }
   })
 
   it('a folder above that is a link has its own answers', async () => {
