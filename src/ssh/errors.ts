@@ -58,6 +58,9 @@ export class LinkLostError extends PresenceError {
   }
 }
 
+/** SFTP was started and says nothing; the connection may be alive. */
+export class SftpSilentError extends LinkLostError {}
+
 /** The machine is reachable but this channel or service is not to be had on it. */
 export class ChannelError extends PresenceError {
   readonly code: 'no-sftp' | 'no-exec' | 'refused'

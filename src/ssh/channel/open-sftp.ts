@@ -8,7 +8,7 @@ import { messageOf } from '../../base/failure.ts'
 import { diesWith, pause, race } from '../../base/race.ts'
 import { ChannelRefused } from '../connection/channel-slots.ts'
 import { ChannelClosed } from './refused-request.ts'
-import { ChannelError, LinkLostError } from '../errors.ts'
+import { ChannelError, LinkLostError, SftpSilentError } from '../errors.ts'
 import type { ExecChannel, Owner } from './exec.ts'
 import { converse, type Offer } from './sftp-protocol.ts'
 import { SftpChannel, type SftpWay } from './sftp.ts'
@@ -245,8 +245,8 @@ async function inTime<T>(owner: Owner, wait: () => Promise<T>): Promise<T> {
   }
 }
 
-function silent({ machine, requestMs }: Owner): LinkLostError {
-  return new LinkLostError(
+function silent({ machine, requestMs }: Owner): SftpSilentError {
+  return new SftpSilentError(
     `SFTP did not start within ${requestMs / 1000} s; does a login script wait for something?`,
     { machine },
   )

@@ -7,13 +7,16 @@ import { SharedAttempt } from '../../base/shared-attempt.ts'
 import type { ExecChannel, Owner } from '../channel/exec.ts'
 import { openBulkSftp, openSftp, type SftpOpener } from '../channel/open-sftp.ts'
 import type { SftpChannel } from '../channel/sftp.ts'
-import { ChannelError } from '../errors.ts'
+import { ChannelError, SftpSilentError } from '../errors.ts'
 import { BulkLane, type Lease } from './bulk-lane.ts'
 import type { ChannelOpener } from './channel-opener.ts'
 import { QueueLeft, type ChannelSlots } from './channel-slots.ts'
 
 /** Milliseconds after which a command is no short one. */
 const SHORT_MS = 1000
+
+/** Where SFTP does not begin to speak, all hear of that for so many times as long as it was waited for. */
+const SILENT_TIMES = 2
 
 /** What is needed of the connection. */
 export interface FileChannelsNeeds {
@@ -35,6 +38,8 @@ export class FileChannels {
   readonly #opening: SharedAttempt<SftpChannel>
   readonly #bulk: BulkLane
   #sftp: SftpChannel | undefined
+  /** The last attempt, if it met silence; the next one is not before `until`. */
+  #silent: { readonly error: SftpSilentError; readonly until: number } | undefined
 
   constructor(needs: FileChannelsNeeds) {
     const { owner, slots, serial } = needs
@@ -60,6 +65,7 @@ export class FileChannels {
 
   /** @throws ChannelError `no-sftp` when the machine has no SFTP; LinkLostError. */
   async small(signal?: AbortSignal): Promise<SftpChannel> {
+    if (this.#silent !== undefined && performance.now() < this.#silent.until) throw this.#silent.error
     return this.opened ?? race(() => this.#opening.join(signal), [diesWith(this.#needs.owner.dead)])
   }
 
@@ -83,7 +89,12 @@ export class FileChannels {
   async #open(): Promise<SftpChannel> {
     const before = this.#sftp
     if (before !== undefined) this.#bulk.yield()
+    const began = performance.now()
     const channel = await openSftp(this.#opener()).catch((error: unknown) => {
+      if (before === undefined && error instanceof SftpSilentError) {
+        const now = performance.now()
+        this.#silent = { error, until: now + SILENT_TIMES * (now - began) }
+      }
       // The server counts a channel that froze as long as what froze in it lives, however often we close it.
       if (before === undefined || this.#needs.commandsRunning() > 0 || !isRefused(error)) throw error
       throw this.#needs.giveUp('its SSH server gives no other channel for files after one froze', error)
