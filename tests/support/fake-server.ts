@@ -8,6 +8,7 @@
  *   for the version is none). It holds until it is set to undefined.
  * - `judge = (request) => …`: any status instead of an answer, an answer that comes late, or none at all.
  * - `offers` and `alter`: which of OpenSSH's extensions it has, and what it makes of a request before it obeys.
+ * - `handle`: the numbers of its handles.
  * - `ident`, `greeting` and `banner`: what it calls itself, and what it says before that and before authentication.
  *
  * Connect to it as to any rig machine: it is one.
@@ -72,6 +73,8 @@ export interface FakeServer extends DemoMachine {
   offers: (extension: string) => boolean
   /** A request as the server understands it. */
   alter: (request: Buffer) => Buffer
+  /** The number of what is opened next, if it is not to be one more than the last. */
+  handle: () => number | undefined
   /** What follows `SSH-2.0-` in its identification. */
   ident: string
   greeting: string
@@ -142,7 +145,9 @@ export async function startFakeServer(): Promise<FakeServer> {
   }
 
   const serveFiles = (channel: ServerChannel, broke: (at: Place, request?: number) => boolean): void => {
-    const session = { home: layout.home, openSshClient: false, handles: new OpenHandles() }
+    let handles = 0
+    const next = (): number => fake.handle() ?? handles++
+    const session = { home: layout.home, openSshClient: false, handles: new OpenHandles(next) }
     const splitter = new PacketSplitter()
     let count = 0
     let last = Promise.resolve()
@@ -202,6 +207,7 @@ export async function startFakeServer(): Promise<FakeServer> {
     judge: () => 'answer',
     offers: () => true,
     alter: (request) => request,
+    handle: () => undefined,
     ident: 'PresenceFake',
     greeting: '',
     banner: '',

@@ -17,10 +17,15 @@ export interface OpenFolder {
 
 export class OpenHandles {
   readonly #open = new Map<number, OpenFile | OpenFolder>()
-  #next = 0
+  readonly #next: () => number
+
+  /** @param next - a number that no open handle has. */
+  constructor(next: () => number = counting()) {
+    this.#next = next
+  }
 
   add(opened: OpenFile | OpenFolder): Buffer {
-    const id = this.#next++
+    const id = this.#next()
     this.#open.set(id, opened)
     return uint32(id)
   }
@@ -54,4 +59,9 @@ export class OpenHandles {
   #find(handle: Buffer): OpenFile | OpenFolder | undefined {
     return handle.length === 4 ? this.#open.get(handle.readUInt32BE(0)) : undefined
   }
+}
+
+function counting(): () => number {
+  let next = 0
+  return () => next++
 }
