@@ -69,6 +69,7 @@ export class RemoteFiles {
     this.#changes = new Changes({
       machine: machine.name,
       memory: this.#memory,
+      contents: this.#contents,
       leftovers: this.#leftovers,
       quick: new QuickChanges(this.#contents, this.#handover, this.#leftovers, this.#lookSize),
       session: (signal) => this.#session({ signal }),
