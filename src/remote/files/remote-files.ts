@@ -329,7 +329,12 @@ export class RemoteFiles {
   }
 
   #regular(session: MachineSession, file: Shown, options: CallOptions): Promise<FileStat> {
-    const known = this.#held(session, options, (caller) => this.#handover.takeGate(file.path, caller))
+    const around =
+      options.caller?.phase === 'step' && this.#saves(session)
+        ? this.#surroundings.gate(file.path)
+        : undefined
+    const held = this.#held(session, options, (caller) => this.#handover.takeGate(file.path, caller))
+    const known = held ?? around
     return requireRegular(session, file, 'read', options.signal, known)
   }
 

@@ -69,6 +69,8 @@ export async function publish(
   const temporary = begun?.path ?? temporaryBeside(publication.path)
   let seen: Promise<Published> | undefined
   try {
+    // It is answered in the flight of the look. Beside an open without an answer, no handle would be foretold.
+    await begun?.handle
     await both(
       writeTemporary(session, temporary, publication.content, publication.outfit, signal, begun),
       publication.before?.(),
