@@ -100,7 +100,8 @@ export class RemoteFiles {
       const look = caller === undefined ? undefined : await this.#look(session, path, caller, options.signal)
       if (look !== undefined) return look.canonical
       const exact = await exactPath(session, path, shown, options.signal)
-      const found = await findCanonical(session, exact, shown, options.signal)
+      const mayBeNew = options.caller?.changes === true && !session.hasExactVersions
+      const found = await findCanonical(session, exact, shown, options.signal, mayBeNew)
       this.#keepSeen(session, path, found, options.caller)
       return found.path
     }).catch((error: unknown) => {

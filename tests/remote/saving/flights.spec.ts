@@ -211,3 +211,48 @@ it('one edit after the other is worked out from what the last one wrote', async 
   }
   expect(readFileSync(at('f'), 'utf8')).toBe('five four')
 })
+
+describe('a new file', () => {
+  const create = async (name: string): Promise<WriteOutcome> => {
+    const caller = call(true)
+    const path = await rig.files.canonical(file(at(name)).path, { caller })
+    const guard = { kind: 'absent' } as const
+    return rig.files.write({ path, shown: name }, 'new', guard, LIMIT, { caller, fence })
+  }
+  const left = (): string[] => readdirSync(folder).filter((name) => name.includes('presence'))
+
+  it('is made in the flight of the look, and linked when all of it is written', async () => {
+    await create('new')
+    const made = asked.indexOf('open')
+    const looks = ['realpath', 'stat', 'lstat', 'realpath', 'stat', 'lstat']
+    const before = asked.slice(0, made).filter((name) => name !== 'close')
+    expect(before.toSorted()).toEqual([...looks, 'stat', ...looks].toSorted())
+    expect(asked.slice(made + 1)).toEqual([
+      ...['write', 'fsetstat', 'fstat', 'extended', 'close'],
+      ...['extended', 'remove', 'stat'],
+    ])
+    expect([readFileSync(at('new'), 'utf8'), left()]).toEqual(['new', []])
+  })
+
+  it('is made in folders that are not there', async () => {
+    await create('one/two/new')
+    expect([readFileSync(at('one/two/new'), 'utf8'), readdirSync(at('one/two'))]).toEqual(['new', ['new']])
+  })
+
+  it('is refused where one is, and nothing is written or left', async () => {
+    await expect(create('f')).rejects.toMatchObject({ code: 'exists' })
+    expect(asked).not.toContain('write')
+    symlinkSync('nowhere', at('dangling'))
+    const guard = { kind: 'absent' } as const
+    const refused = rig.files.write(file(at('dangling')), 'new', guard, LIMIT, { fence })
+    await expect(refused).rejects.toMatchObject({ code: 'not-regular' })
+    expect([readdirSync(folder).includes('nowhere'), left()]).toEqual([false, []])
+  })
+
+  it('is refused below a file, and where none may be made', async () => {
+    await expect(create('f/below')).rejects.toMatchObject({ code: 'not-found' })
+    judge((name) => (name === 'open' ? { status: STATUS.permissionDenied } : 'answer'))
+    await expect(create('new')).rejects.toMatchObject({ code: 'permission-denied' })
+    expect(left()).toEqual([])
+  })
+})

@@ -10,7 +10,7 @@ import { SftpStatusError } from '../../../ssh/errors.ts'
 import type { MachineSession } from '../../session.ts'
 import { takeLane, type Lane } from '../transfer/lane.ts'
 import type { Leftovers } from './leftovers.ts'
-import { PRIVATE, temporaryBeside, type Begun } from './temporary.ts'
+import { PRIVATE, learnOwner, temporaryBeside, type Begun } from './temporary.ts'
 
 export class BegunTemporary implements Begun {
   readonly path: RemotePath
@@ -33,7 +33,12 @@ export class BegunTemporary implements Begun {
     this.#session = session
     this.#leftovers = leftovers
     this.lane = takeLane(session, 'up', bytes, signal)
-    this.handle = this.lane.then(({ sftp }) => sftp.createExclusively(this.path, PRIVATE, signal))
+    this.handle = this.lane.then(async ({ sftp }) => {
+      const making = sftp.createExclusively(this.path, PRIVATE, signal)
+      making.catch((_thrownBelow: unknown) => undefined)
+      await learnOwner(session, sftp, this.path)
+      return making
+    })
     // Heard by who takes it, or when it is given up.
     this.handle.catch((_heardLater: unknown) => undefined)
   }

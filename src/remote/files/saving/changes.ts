@@ -54,6 +54,7 @@ export interface ChangeNeeds {
 /** One change, by either way. */
 interface Attempt<T> {
   readonly verb: string
+  readonly mayBeNew: boolean
   /** @returns undefined when nothing was changed. */
   quickly(session: MachineSession): Promise<T | undefined>
   /** How much will be written, if that is known before the file is looked at. */
@@ -87,8 +88,9 @@ export class Changes {
   ): Promise<WriteOutcome> {
     return this.#change(file, options, {
       verb: 'write',
+      mayBeNew: guard.kind !== 'version',
       quickly: (session) => this.#around.quick.write(session, file, content, guard, diffLimit, options),
-      bytes: () => (guard.kind === 'version' ? Buffer.byteLength(content) : undefined),
+      bytes: () => (guard.kind === 'none' ? undefined : Buffer.byteLength(content)),
       thoroughly: (looked) => this.#write(looked, content, guard, diffLimit),
     })
   }
@@ -102,6 +104,7 @@ export class Changes {
     let foreseen: ForeseenEdit | undefined
     return this.#change(file, options, {
       verb: 'edit',
+      mayBeNew: false,
       quickly: (session) => this.#around.quick.edit(session, file, edit, version, options),
       bytes: () => {
         foreseen = version === undefined ? undefined : foreseeEdit(file, edit, version, this.#around)
@@ -123,7 +126,7 @@ export class Changes {
           const done = await attempt.quickly(session)
           if (done !== undefined) return done
         }
-        const looking = this.#whereNow(session, file, options)
+        const looking = this.#whereNow(session, file, options, attempt.mayBeNew)
         const begun = this.#begin(session, file, options, attempt)
         try {
           const { path, existing } = await looking
@@ -150,8 +153,8 @@ export class Changes {
   }
 
   /**
-   * The temporary file, in the flight of the look: for a file that was seen under the version that is demanded, so
-   * that it will most likely be wanted. Where versions are asked of the shell, the look is no flight of SFTP alone.
+   * The temporary file, in the flight of the look: for a file that was seen as it is demanded to be, so that it will
+   * most likely be wanted. Where versions are asked of the shell, the look is no flight of SFTP alone.
    */
   #begin<T>(
     session: MachineSession,
@@ -170,6 +173,7 @@ export class Changes {
     session: MachineSession,
     file: Shown,
     { fence, caller, signal }: ChangeOptions,
+    mayBeNew: boolean,
   ): Promise<{ readonly path: RemotePath; readonly existing: FileStat | undefined }> {
     const believed = caller?.changes === true
     if (fence === undefined && !believed) {
@@ -177,7 +181,8 @@ export class Changes {
     }
     const looking = statPath(session, file.path, true, signal)
     looking.catch((_theOtherTellsMore: unknown) => undefined)
-    const path = await canonicalPath(session, file.path, file.shown, signal)
+    const withFolder = mayBeNew && !session.hasExactVersions
+    const path = await canonicalPath(session, file.path, file.shown, signal, withFolder)
     return { path, existing: await looking }
   }
 

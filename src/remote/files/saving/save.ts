@@ -57,20 +57,18 @@ export async function publish(
 ): Promise<Published> {
   const sftp = await session.sftp(signal)
   const explained = (error: unknown): Promise<unknown> => explainedByVolume(error, session, publication.path)
-  if (publication.outfit === undefined) {
-    // A file that is there has its folder.
+  const begun = await begunWhereItCanBe(publication)
+  // A file that is there has its folder, and so has one that could be made.
+  if (publication.outfit === undefined && begun === undefined) {
     try {
       await makeFolders(sftp, parentOf(publication.path), signal)
     } catch (error) {
       throw await explained(error)
     }
   }
-  const begun = publication.begun?.take()
   const temporary = begun?.path ?? temporaryBeside(publication.path)
   let seen: Promise<Published> | undefined
   try {
-    // It is answered in the flight of the look. Beside an open without an answer, no handle would be foretold.
-    await begun?.handle
     await both(
       writeTemporary(session, temporary, publication.content, publication.outfit, signal, begun),
       publication.before?.(),
@@ -87,9 +85,27 @@ export async function publish(
     throw told
   }
   // Published: whatever happens to the temporary name now, the write has succeeded.
-  // The file itself changes when it loses its other name.
-  if (publication.onlyIfAbsent) await leftovers.remove(session, temporary)
-  return seen ?? seenAfter(session, publication.path)
+  const removing = publication.onlyIfAbsent ? leftovers.remove(session, temporary) : undefined
+  // The file itself changes when it loses its other name, as exact versions tell.
+  if (session.hasExactVersions) await removing
+  const published = await (seen ?? seenAfter(session, publication.path))
+  await removing
+  return published
+}
+
+/**
+ * The temporary file that is being made already: its answer comes with that of the look. One for a new file that the
+ * server did not make may lack its folder.
+ */
+async function begunWhereItCanBe({ begun, outfit }: Publication): Promise<BegunTemporary | undefined> {
+  if (begun === undefined) return undefined
+  try {
+    await begun.handle
+  } catch (error) {
+    if (!(error instanceof SftpStatusError) || outfit !== undefined) return begun.take()
+    return undefined
+  }
+  return begun.take()
 }
 
 /** Wait for both, whatever becomes of the one; the failure of the second says more. */

@@ -162,6 +162,20 @@ async function closing<T>(
   }
 }
 
+/** To be asked behind the making of a file, in the same flight. What cannot be learnt is asked for later. */
+export async function learnOwner(
+  session: MachineSession,
+  sftp: SftpChannel,
+  made: RemotePath,
+): Promise<void> {
+  if (OWN.has(session)) return
+  try {
+    learn(session, await sftp.lstat(made))
+  } catch (error) {
+    if (!(error instanceof PresenceError)) throw error
+  }
+}
+
 /** A server that tells nothing of its files tells no owner either. */
 function learn(session: MachineSession, { mode, uid }: FileAttributes): void {
   if (mode !== 0) OWN.set(session, uid)
