@@ -8,6 +8,8 @@
  *   for the version is none). It holds until it is set to undefined.
  * - `judge = (request) => …`: any status instead of an answer, an answer that comes late, or none at all.
  * - `offers` and `alter`: which of OpenSSH's extensions it has, and what it makes of a request before it obeys.
+ * - `runsCommands`: false for a server of files alone.
+ * - `handle`: the numbers of its handles.
  * - `ident`, `greeting` and `banner`: what it calls itself, and what it says before that and before authentication.
  *
  * Connect to it as to any rig machine: it is one.
@@ -72,6 +74,9 @@ export interface FakeServer extends DemoMachine {
   offers: (extension: string) => boolean
   /** A request as the server understands it. */
   alter: (request: Buffer) => Buffer
+  runsCommands: boolean
+  /** The number of what is opened next, of those that were closed or another; undefined: a new one. */
+  handle: (closed: readonly number[]) => number | undefined
   /** What follows `SSH-2.0-` in its identification. */
   ident: string
   greeting: string
@@ -124,8 +129,9 @@ export async function startFakeServer(): Promise<FakeServer> {
   })
 
   const serve = (session: Session, broke: (at: Place, request?: number) => boolean): void => {
-    session.on('exec', (accept, _reject, { command }) => {
+    session.on('exec', (accept, reject, { command }) => {
       if (broke('command')) return
+      if (!fake.runsCommands) return reject()
       const running = new Command(accept(), command, { cwd: layout.home, env })
       commands.add(running)
       void running.gone.then(() => commands.delete(running))
@@ -142,7 +148,8 @@ export async function startFakeServer(): Promise<FakeServer> {
   }
 
   const serveFiles = (channel: ServerChannel, broke: (at: Place, request?: number) => boolean): void => {
-    const session = { home: layout.home, openSshClient: false, handles: new OpenHandles() }
+    const handles = new OpenHandles((closed) => fake.handle(closed))
+    const session = { home: layout.home, openSshClient: false, handles }
     const splitter = new PacketSplitter()
     let count = 0
     let last = Promise.resolve()
@@ -202,6 +209,8 @@ export async function startFakeServer(): Promise<FakeServer> {
     judge: () => 'answer',
     offers: () => true,
     alter: (request) => request,
+    runsCommands: true,
+    handle: () => undefined,
     ident: 'PresenceFake',
     greeting: '',
     banner: '',

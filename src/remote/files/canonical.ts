@@ -31,7 +31,7 @@ interface Look {
 }
 
 /**
- * @param shown - the path as messages show it.
+ * @param shown - the path as messages show it. @param mayBeNew - where nothing may be: the folder is looked at too.
  * @throws FileError `not-found` when an ancestor is a file, or a link leads to itself; SftpStatusError, among
  * others `permission-denied` when a folder above may not be searched; LinkLostError.
  */
@@ -40,8 +40,9 @@ export async function canonicalPath(
   path: RemotePath,
   shown: string,
   signal?: AbortSignal,
+  mayBeNew = false,
 ): Promise<RemotePath> {
-  return (await findCanonical(session, path, shown, signal)).path
+  return (await findCanonical(session, path, shown, signal, mayBeNew)).path
 }
 
 /** As `canonicalPath`. */
@@ -50,11 +51,14 @@ export async function findCanonical(
   path: RemotePath,
   shown: string,
   signal?: AbortSignal,
+  mayBeNew = false,
 ): Promise<Canonical> {
   const sftp = await session.sftp(signal)
   const cannot = (why: string): FileError =>
     new FileError(`cannot resolve "${shown}": ${why}`, 'not-found', { machine: session.machine })
   // Servers differ in whether realpath accepts a missing last segment: only an existing one is believed.
+  const folder = mayBeNew && path !== '/' ? lookAt(sftp, parentOf(path), signal) : undefined
+  folder?.catch((_thrownWhereItIsNeeded: unknown) => undefined)
   const itself = await lookAt(sftp, path, signal)
   const { attributes } = itself
   if (itself.real !== undefined && itself.type !== undefined) return { path: itself.real, attributes }
@@ -62,12 +66,14 @@ export async function findCanonical(
     const real = await behindLinks(sftp, path, signal)
     if (real !== undefined) return { path: real, attributes }
   }
-  const above: RemotePath[] = []
-  for (let at = path; at !== '/'; at = parentOf(at)) above.push(parentOf(at))
-  const looks = [itself, ...(await Promise.all(above.map((ancestor) => lookAt(sftp, ancestor, signal))))]
-  const depth = looks.findIndex(
-    (look) => look.denied !== undefined || (look.real !== undefined && look.type !== undefined),
-  )
+  const looks = folder === undefined ? [itself] : [itself, await folder]
+  if (!looks.some(isKnown)) {
+    const above: RemotePath[] = []
+    for (let at = path; at !== '/'; at = parentOf(at)) above.push(parentOf(at))
+    const further = above.slice(looks.length - 1)
+    looks.push(...(await Promise.all(further.map((ancestor) => lookAt(sftp, ancestor, signal)))))
+  }
+  const depth = looks.findIndex(isKnown)
   const deepest = looks[depth]
   if (deepest === undefined) return { path, attributes: undefined }
   if (deepest.denied !== undefined) throw deepest.denied
@@ -87,6 +93,11 @@ export async function findCanonical(
     .map((look) => nameOf(look.path))
     .toReversed()
   return { path: missing.reduce(childOf, deepest.real ?? deepest.path), attributes: undefined }
+}
+
+/** It is there, or nothing may be known of it. */
+function isKnown({ denied, real, type }: Look): boolean {
+  return denied !== undefined || (real !== undefined && type !== undefined)
 }
 
 async function lookAt(sftp: SftpChannel, path: RemotePath, signal: AbortSignal | undefined): Promise<Look> {

@@ -1,11 +1,11 @@
 /** Reading files: only regular ones, whole, in ranges or as a stream, with bounded memory. */
 import type { RemotePath } from '../../base/remote-path.ts'
-import type { SftpHandle } from '../../ssh/channel/sftp.ts'
 import type { MachineSession } from '../session.ts'
 import { FileError, asFileError } from './errors.ts'
 import { statPath, type FileStat } from './stat.ts'
 import { incoming, type Span } from './transfer/incoming.ts'
 import { takeLane, type Lane } from './transfer/lane.ts'
+import { ReadingFile } from './transfer/reading-file.ts'
 
 /** For a reader who wants all of it, however large. */
 export const WHOLE_FILE = Number.MAX_SAFE_INTEGER
@@ -151,16 +151,16 @@ async function* pieces(
 ): AsyncGenerator<Buffer, void, undefined> {
   const doing = `cannot read "${file.shown}"`
   let lane: Lane | undefined
-  let handle: SftpHandle | undefined
+  let reading: ReadingFile | undefined
   try {
     lane = await takeLane(session, 'down', expected, signal)
-    handle = await lane.sftp.openForReading(file.path, signal)
-    yield* incoming(lane, handle, span, into, signal)
+    reading = new ReadingFile(lane.sftp, lane.sftp.beginReading(file.path, signal))
+    await reading.readable()
+    yield* incoming(lane, reading, span, into, signal)
   } catch (error) {
     throw asFileError(error, doing)
   } finally {
-    // Nothing waits for the close of a file that was only read; a failure of it changes nothing.
-    if (handle !== undefined) lane?.sftp.close(handle).catch((_onlyTheHandleIsLost: unknown) => undefined)
+    reading?.close()
     lane?.release()
   }
 }

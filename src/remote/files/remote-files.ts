@@ -69,6 +69,7 @@ export class RemoteFiles {
     this.#changes = new Changes({
       machine: machine.name,
       memory: this.#memory,
+      contents: this.#contents,
       leftovers: this.#leftovers,
       quick: new QuickChanges(this.#contents, this.#handover, this.#leftovers, this.#lookSize),
       session: (signal) => this.#session({ signal }),
@@ -99,7 +100,8 @@ export class RemoteFiles {
       const look = caller === undefined ? undefined : await this.#look(session, path, caller, options.signal)
       if (look !== undefined) return look.canonical
       const exact = await exactPath(session, path, shown, options.signal)
-      const found = await findCanonical(session, exact, shown, options.signal)
+      const mayBeNew = options.caller?.changes === true && !session.hasExactVersions
+      const found = await findCanonical(session, exact, shown, options.signal, mayBeNew)
       this.#keepSeen(session, path, found, options.caller)
       return found.path
     }).catch((error: unknown) => {
@@ -328,7 +330,12 @@ export class RemoteFiles {
   }
 
   #regular(session: MachineSession, file: Shown, options: CallOptions): Promise<FileStat> {
-    const known = this.#held(session, options, (caller) => this.#handover.takeGate(file.path, caller))
+    const around =
+      options.caller?.phase === 'step' && this.#saves(session)
+        ? this.#surroundings.gate(file.path)
+        : undefined
+    const held = this.#held(session, options, (caller) => this.#handover.takeGate(file.path, caller))
+    const known = held ?? around
     return requireRegular(session, file, 'read', options.signal, known)
   }
 

@@ -86,6 +86,8 @@ export interface Offer {
   readonly extensions: Extensions
   /** The most bytes that one read gives, and that one write takes. */
   readonly longest: { readonly read: number; readonly write: number }
+  /** A read by a handle that it has not given will do it no harm, as far as is known. */
+  readonly bearsGuesses: boolean
 }
 
 /** Names of extensions that a server announced, with its word for their version. */
@@ -141,7 +143,9 @@ export function converse(channel: ExecChannel, ident: string): Conversation {
       new Promise((resolve, reject) => {
         sftp.once('ready', () => {
           const extensions = extensionsOf(sftp)
-          resolve({ extensions, longest: longestOf(sftp, extensions) })
+          const longest = longestOf(sftp, extensions)
+          // dropbear ends connections for less; nothing out of the ordinary is asked of it.
+          resolve({ extensions, longest, bearsGuesses: !/dropbear/i.test(ident) })
         })
         sftp.once('error', reject)
         sftp.once('close', () => reject(new Error('the server ended it')))

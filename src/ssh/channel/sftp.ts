@@ -6,9 +6,10 @@ import type { FileEntryWithStats, InputAttributes, SFTPWrapper, Stats } from 'ss
 import { SftpStatusError } from '../errors.ts'
 import type { BulkRequests } from './bulk-requests.ts'
 import type { Owner } from './exec.ts'
+import { ForetoldHandles } from './foretold-handle.ts'
 import { forLibrary, fromLibrary } from './name-bytes.ts'
 import type { Conversation, Extensions, Offer } from './sftp-protocol.ts'
-import { SftpRequests, type Callback, type Weight } from './sftp-requests.ts'
+import { SftpRequests, type Callback, type Effect, type Weight } from './sftp-requests.ts'
 
 export interface FileAttributes {
   /** Type bits and permission bits; 0 when the server told none, as it may. */
@@ -35,6 +36,13 @@ export type SftpWay =
 /** An open file or folder on the machine. */
 export type SftpHandle = Buffer & { readonly __sftpHandle: true }
 
+/** An open that was sent. */
+export interface Opened {
+  readonly opened: Promise<SftpHandle>
+  /** The handle that it will answer with, if that is foretold; only what is read by it may be read before. */
+  readonly foretold: SftpHandle | undefined
+}
+
 /** `f_flag` of `statvfs@openssh.com` (OpenSSH's PROTOCOL, section 4.4). */
 const READ_ONLY_FLAG = 1
 
@@ -56,13 +64,15 @@ export class SftpChannel {
   readonly #sftp: SFTPWrapper
   readonly #bulk: BulkRequests
   readonly #requests: SftpRequests
+  readonly #handles: ForetoldHandles
 
-  constructor({ sftp, bulk }: Conversation, owner: Owner, { extensions, longest }: Offer, way: SftpWay) {
+  constructor({ sftp, bulk }: Conversation, owner: Owner, offer: Offer, way: SftpWay) {
     this.#sftp = sftp
     this.#bulk = bulk
     this.#requests = new SftpRequests(sftp, owner)
-    this.extensions = extensions
-    this.longest = longest
+    this.#handles = new ForetoldHandles(offer.bearsGuesses)
+    this.extensions = offer.extensions
+    this.longest = offer.longest
     this.way = way
   }
 
@@ -104,27 +114,26 @@ export class SftpChannel {
   }
 
   openForReading(path: string, signal?: AbortSignal): Promise<SftpHandle> {
-    return this.#requests
-      .request<Buffer>('open', 'reads', signal, (done) => this.#sftp.open(forLibrary(path), 'r', done))
-      .then(asHandle)
+    return this.beginReading(path, signal).opened
+  }
+
+  /** As `openForReading`, for who reads before the open is answered. */
+  beginReading(path: string, signal?: AbortSignal): Opened {
+    return this.#open('open', 'reads', signal, (done) => this.#sftp.open(forLibrary(path), 'r', done))
   }
 
   /** Create a file that must not exist yet; `mode` is subject to the server's umask. */
   createExclusively(path: string, mode: number, signal?: AbortSignal): Promise<SftpHandle> {
-    return this.#requests
-      .request<Buffer>('create', 'changes', signal, (done) =>
-        this.#sftp.open(forLibrary(path), 'wx', mode, done),
-      )
-      .then(asHandle)
+    return this.#open('create', 'changes', signal, (done) =>
+      this.#sftp.open(forLibrary(path), 'wx', mode, done),
+    ).opened
   }
 
   /** Open an existing file to overwrite it in place; its old content is cut off. */
   openForOverwriting(path: string, signal?: AbortSignal): Promise<SftpHandle> {
-    return this.#requests
-      .request<Buffer>('open for writing', 'changes', signal, (done) =>
-        this.#sftp.open(forLibrary(path), 'w', done),
-      )
-      .then(asHandle)
+    return this.#open('open for writing', 'changes', signal, (done) =>
+      this.#sftp.open(forLibrary(path), 'w', done),
+    ).opened
   }
 
   /** Read up to `length` bytes at `position`. Fewer is not the end of the file; none is. */
@@ -179,13 +188,15 @@ export class SftpChannel {
   }
 
   close(handle: SftpHandle): Promise<void> {
-    return this.#change('close', undefined, (done) => this.#sftp.close(handle, done), 'disk')
+    const start = (done: (error?: Error | null) => void): void => {
+      this.#handles.closing(handle)
+      this.#sftp.close(handle, done)
+    }
+    return this.#change('close', undefined, start, 'disk')
   }
 
   openFolder(path: string, signal?: AbortSignal): Promise<SftpHandle> {
-    return this.#requests
-      .request<Buffer>('opendir', 'reads', signal, (done) => this.#sftp.opendir(forLibrary(path), done))
-      .then(asHandle)
+    return this.#open('opendir', 'reads', signal, (done) => this.#sftp.opendir(forLibrary(path), done)).opened
   }
 
   /** The next batch of a folder's entries, in the server's order; undefined at the end. */
@@ -258,6 +269,37 @@ export class SftpChannel {
   /** Close the channel; what waits for an answer on it fails. */
   end(): void {
     this.#requests.end()
+  }
+
+  /** What is opened behind the back of a caller who has left is closed again. */
+  #open(
+    operation: string,
+    effect: Effect,
+    signal: AbortSignal | undefined,
+    start: (done: Callback<Buffer>) => void,
+  ): Opened {
+    let foretold: Buffer | undefined
+    let given: Buffer | undefined
+    let left = false
+    const drop = (): void => {
+      if (given === undefined || !left) return
+      this.close(asHandle(given)).catch((_onlyTheHandleIsLost: unknown) => undefined)
+    }
+    const opened = this.#requests.request<Buffer>(operation, effect, signal, (done) => {
+      const opening = this.#handles.opening()
+      foretold = opening.foretold
+      start((error, handle) => {
+        given = error === undefined || error === null ? handle : undefined
+        opening.answered(given)
+        drop()
+        done(error, handle)
+      })
+    })
+    opened.catch((_toldToTheCaller: unknown) => {
+      left = true
+      drop()
+    })
+    return { opened: opened.then(asHandle), foretold: foretold && asHandle(foretold) }
   }
 
   #ask<T>(

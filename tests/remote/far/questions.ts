@@ -9,6 +9,7 @@ const REQUESTS = [
   'lstat',
   'readlink',
   'openForReading',
+  'beginReading',
   'createExclusively',
   'openFolder',
 ] as const

@@ -1,7 +1,8 @@
 /** The host's own looks before a step: one question for all of them, and never an old answer after a change. */
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { file, lineTo, output, settled, watchProcess } from '../../ssh/life/line.ts'
 import { startRig, type Rig } from '../../support/rig.ts'
 import { askedBy } from './questions.ts'
@@ -56,6 +57,28 @@ describe.each([
     expect(again).toEqual({ questions: 0, requests: 0 })
     const path = file(join(folder, 'CLAUDE.md')).path
     expect(await rig.files.canonical(path, { caller })).toBe(join(folder, 'AGENTS.md'))
+  })
+
+  it('what was found just now is read without another look at it', async () => {
+    writeFileSync(join(folder, 'AGENTS.md'), 'instructions')
+    await look()
+    const asked = await askedBy(async () => {
+      expect(await rig.files.readText(file(join(folder, 'AGENTS.md')), { caller })).toBe('instructions')
+    })
+    // Where versions are exact, it is asked for the present one.
+    if (questions === 0) expect(asked).toEqual({ questions: 0, requests: 1 })
+  })
+
+  it('what was found a while ago is looked at again before it is opened', async () => {
+    writeFileSync(join(folder, 'CLAUDE.md'), 'instructions')
+    await look()
+    rmSync(join(folder, 'CLAUDE.md'))
+    execFileSync('mkfifo', [join(folder, 'CLAUDE.md')])
+    const { now } = performance
+    const later = vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 1500)
+    const reading = rig.files.readRange(file(join(folder, 'CLAUDE.md')), 0, 10, { caller })
+    await expect(reading).rejects.toMatchObject({ code: 'not-regular' })
+    later.mockRestore()
   })
 
   it('folders of skills that are not there are known to be missing', async () => {

@@ -146,13 +146,27 @@ describe('OpenSSH', () => {
   )
 })
 
-describe('a server that cannot rename over a file', () => {
+describe.each([
+  {
+    what: 'a server that cannot rename over a file',
+    make: (fake: FakeServer) => {
+      fake.offers = (extension) => !/posix-rename|hardlink|fsync/.test(extension)
+    },
+  },
+  {
+    what: 'a server of files alone that gives the last handle again',
+    make: (fake: FakeServer) => {
+      fake.runsCommands = false
+      fake.handle = (closed) => closed.at(-1)
+    },
+  },
+])('$what', ({ make }) => {
   let fake: FakeServer
   let rig: Rig
   let folder = ''
   beforeAll(async () => {
     fake = await startFakeServer()
-    fake.offers = (extension) => !/posix-rename|hardlink|fsync/.test(extension)
+    make(fake)
     folder = join(fake.home, 'saved')
   })
   afterAll(() => fake.stop())

@@ -17,10 +17,20 @@ export interface OpenFolder {
 
 export class OpenHandles {
   readonly #open = new Map<number, OpenFile | OpenFolder>()
+  /** Closed and not given again, in the order of their closing. */
+  readonly #closed: number[] = []
+  readonly #choose: (closed: readonly number[]) => number | undefined
   #next = 0
 
+  /** @param choose - a number that no open handle has; undefined: one that was never given. */
+  constructor(choose: (closed: readonly number[]) => number | undefined = () => undefined) {
+    this.#choose = choose
+  }
+
   add(opened: OpenFile | OpenFolder): Buffer {
-    const id = this.#next++
+    const id = this.#choose(this.#closed) ?? this.#next++
+    const again = this.#closed.indexOf(id)
+    if (again >= 0) this.#closed.splice(again, 1)
     this.#open.set(id, opened)
     return uint32(id)
   }
@@ -42,6 +52,7 @@ export class OpenHandles {
     const found = this.#find(handle)
     if (found === undefined) throw new StatusError(STATUS.noSuchFile)
     this.#open.delete(handle.readUInt32BE(0))
+    this.#closed.push(handle.readUInt32BE(0))
     if (found.kind === 'file') await found.file.close()
   }
 

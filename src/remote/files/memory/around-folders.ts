@@ -1,6 +1,6 @@
 /**
  * What lies beside folders by the names that the host looks for, found out for many folders at once: in one
- * question to the helper shell, or in two flights of SFTP requests.
+ * question to the helper shell, or in one flight of SFTP requests and another for links.
  */
 import { textOfBytes } from '../../../base/name-bytes.ts'
 import { quoteAll } from '../../../base/shell-word.ts'
@@ -145,7 +145,12 @@ async function aroundBySftp(
           if (isAbsent(entry)) found.set(path, { canonical: itself, stat: undefined })
           return
         }
-        const seen = await lookAt(sftp, path, typeOf(entry.mode) === 'symlink' ? undefined : itself, signal)
+        const type = typeOf(entry.mode)
+        if (type === 'file' || type === 'directory') {
+          found.set(path, { canonical: itself, stat: statOf(entry) })
+          return
+        }
+        const seen = await lookAt(sftp, path, type === 'symlink' ? undefined : itself, signal)
         if (seen !== undefined) found.set(path, seen)
       }),
     )

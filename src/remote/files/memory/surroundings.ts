@@ -8,12 +8,16 @@ import { callerLeaves, race } from '../../../base/race.ts'
 import { containsPath, nameOf, parentOf, type RemotePath } from '../../../base/remote-path.ts'
 import { AROUND } from '../../shell/file-functions.ts'
 import type { MachineSession } from '../../session.ts'
+import type { FileStat } from '../stat.ts'
 import { lookAround, type Found } from './around-folders.ts'
 import type { Contents } from './contents.ts'
 
 /** So old may an answer be: a change by somebody else is seen that late. */
 const FRESH_MS = 5000
-/** While a tool works, an answer of that age is renewed: the host will look when the tool is done. */
+/**
+ * While a tool works, an answer of that age is renewed: the host will look when the tool is done. A younger one
+ * says what may be opened.
+ */
 const RENEWED_MS = 1000
 /** Folders that are looked around at once; those that were asked for last. */
 const MOST_FOLDERS = 32
@@ -52,6 +56,11 @@ export class Surroundings {
   /** What was found at a canonical path just now; undefined when nothing is known of it. */
   at(canonical: RemotePath): Found | undefined {
     return this.#isFresh(FRESH_MS) ? this.#byCanonical.get(canonical) : undefined
+  }
+
+  /** The same for who is about to open it, which must not wait for a FIFO that has come since. */
+  gate(canonical: RemotePath): FileStat | undefined {
+    return this.#isFresh(RENEWED_MS) ? this.#byCanonical.get(canonical)?.stat : undefined
   }
 
   /** A tool works in this folder: the host will look around it too. */

@@ -3,39 +3,45 @@
  * section. By SFTP, which knows all cases; where a question to the helper shell can do it, that is tried
  * first (`quick-changes.ts`).
  */
-import { PresenceError } from '../../../base/failure.ts'
 import { KeyedLock } from '../../../base/keyed-lock.ts'
 import type { RemotePath } from '../../../base/remote-path.ts'
 import type { MachineSession } from '../../session.ts'
 import { canonicalPath } from '../canonical.ts'
+import { BegunTemporary } from './begun-temporary.ts'
 import {
   alreadyThere,
   asDiffBasis,
   stale,
   type ChangeOptions,
+  type Fence,
   type WriteGuard,
   type WriteOutcome,
 } from './change.ts'
-import { contentOfBytes, contentOfText } from './content.ts'
+import { contentOfBytes, contentOfText, type Content } from './content.ts'
 import type { ContentMemory } from '../memory/content-memory.ts'
+import { LARGEST_BYTES, type Contents } from '../memory/contents.ts'
 import { edited } from './edited.ts'
-import { FileError, asFileError } from '../errors.ts'
+import { FileError } from '../errors.ts'
+import { explained } from './explained.ts'
+import { foreseeEdit, type ForeseenEdit } from './foreseen-edit.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { QuickChanges } from '../by-shell/quick-changes.ts'
+import { oldContent } from './old-content.ts'
 import { WHOLE_FILE, readAll, type Shown } from '../read.ts'
-import { AlreadyThereError, publish } from './save.ts'
+import { publish, type Published } from './save.ts'
 import { statPath, type FileStat } from '../stat.ts'
 import { withUnixLineEnds, type LiteralEdit } from '../text.ts'
-import { VolumeError } from './volume.ts'
+import { isSmall } from '../transfer/lane.ts'
+import { isExact } from '../versions.ts'
 
 /** At a time, of a content whose hash is kept. */
 const REMEMBERED_BYTES = 64 * 1024
-const DANGLING = ': it is a link to something that does not exist; write to that, or remove the link'
 
 /** What changes need of the files that they belong to. */
 export interface ChangeNeeds {
   readonly machine: string
   readonly memory: ContentMemory
+  readonly contents: Contents
   readonly leftovers: Leftovers
   readonly quick: QuickChanges
   session(signal: AbortSignal | undefined): Promise<MachineSession>
@@ -45,7 +51,25 @@ export interface ChangeNeeds {
   changed(path: RemotePath): void
 }
 
-type Attempt<T> = (session: MachineSession, file: Shown, existing: FileStat | undefined) => Promise<T>
+/** One change, by either way. */
+interface Attempt<T> {
+  readonly verb: string
+  readonly mayBeNew: boolean
+  /** @returns undefined when nothing was changed. */
+  quickly(session: MachineSession): Promise<T | undefined>
+  /** How much will be written, if that is known before the file is looked at. */
+  bytes(): number | undefined
+  thoroughly(place: Looked): Promise<T>
+}
+
+/** What was found where a change is to be made. */
+interface Looked {
+  readonly session: MachineSession
+  readonly file: Shown
+  readonly existing: FileStat | undefined
+  readonly begun: BegunTemporary | undefined
+  readonly signal: AbortSignal | undefined
+}
 
 export class Changes {
   readonly #locks = new KeyedLock()
@@ -62,14 +86,13 @@ export class Changes {
     diffLimit: number,
     options: ChangeOptions,
   ): Promise<WriteOutcome> {
-    const { signal } = options
-    return this.#change(
-      file,
-      'write',
-      options,
-      (session) => this.#around.quick.write(session, file, content, guard, diffLimit, options),
-      (session, found, existing) => this.#write(session, found, existing, content, guard, diffLimit, signal),
-    )
+    return this.#change(file, options, {
+      verb: 'write',
+      mayBeNew: guard.kind !== 'version',
+      quickly: (session) => this.#around.quick.write(session, file, content, guard, diffLimit, options),
+      bytes: () => (guard.kind === 'none' ? undefined : Buffer.byteLength(content)),
+      thoroughly: (looked) => this.#write(looked, content, guard, diffLimit),
+    })
   }
 
   edit(
@@ -78,46 +101,71 @@ export class Changes {
     version: string | undefined,
     options: ChangeOptions,
   ): Promise<WriteOutcome> {
-    return this.#change(
-      file,
-      'edit',
-      options,
-      (session) => this.#around.quick.edit(session, file, edit, version, options),
-      (session, found, existing) => this.#edit(session, found, existing, edit, version, options.signal),
-    )
+    let foreseen: ForeseenEdit | undefined
+    return this.#change(file, options, {
+      verb: 'edit',
+      mayBeNew: false,
+      quickly: (session) => this.#around.quick.edit(session, file, edit, version, options),
+      bytes: () => {
+        foreseen = version === undefined ? undefined : foreseeEdit(file, edit, version, this.#around)
+        return foreseen?.edited.content.length
+      },
+      thoroughly: (looked) => this.#edit(looked, edit, version, foreseen),
+    })
   }
 
   /** Both ways look again at where the path leads, so that a link swapped since cannot lead past the fence. */
-  async #change<T>(
-    file: Shown,
-    verb: string,
-    options: ChangeOptions,
-    quickly: (session: MachineSession) => Promise<T | undefined>,
-    thoroughly: Attempt<T>,
-  ): Promise<T> {
+  async #change<T>(file: Shown, options: ChangeOptions, attempt: Attempt<T>): Promise<T> {
     const found = { ...file }
+    const { signal } = options
     try {
-      const session = await this.#around.session(options.signal)
+      const session = await this.#around.session(signal)
       return await this.#locks.run(file.path, async () => {
         if (this.#around.isFar(session)) {
           options.fence?.(file.path)
-          const done = await quickly(session)
+          const done = await attempt.quickly(session)
           if (done !== undefined) return done
         }
-        const { path, existing } = await this.#whereNow(session, file, options)
-        found.path = path
-        options.fence?.(path)
-        if (path === file.path) return thoroughly(session, found, existing)
-        // What a canonical path leads to is itself: nobody who holds this lock waits for another.
-        return this.#locks.run(path, async () =>
-          thoroughly(session, found, await statPath(session, path, true, options.signal)),
-        )
+        const looking = this.#whereNow(session, file, options, attempt.mayBeNew)
+        const begun = this.#begin(session, file, options, attempt)
+        try {
+          const { path, existing } = await looking
+          found.path = path
+          options.fence?.(path)
+          if (path === file.path) {
+            return await attempt.thoroughly({ session, file: found, existing, begun, signal })
+          }
+          await begun?.giveUp()
+          // What a canonical path leads to is itself: nobody who holds this lock waits for another.
+          return await this.#locks.run(path, async () => {
+            const there = await statPath(session, path, true, signal)
+            return attempt.thoroughly({ session, file: found, existing: there, begun: undefined, signal })
+          })
+        } finally {
+          await begun?.giveUp()
+        }
       })
     } catch (error) {
-      throw await this.#explained(error, found, verb)
+      throw await explained(error, found, attempt.verb, this.#around)
     } finally {
       this.#around.changed(found.path)
     }
+  }
+
+  /**
+   * The temporary file, in the flight of the look: for a file that was seen as it is demanded to be, so that it will
+   * most likely be wanted. Where versions are asked of the shell, the look is no flight of SFTP alone.
+   */
+  #begin<T>(
+    session: MachineSession,
+    { path }: Shown,
+    { fence, signal }: ChangeOptions,
+    attempt: Attempt<T>,
+  ): BegunTemporary | undefined {
+    if (session.hasExactVersions || !isAllowed(fence, path)) return undefined
+    const bytes = attempt.bytes()
+    if (bytes === undefined || !isSmall(bytes)) return undefined
+    return new BegunTemporary(session, path, bytes, this.#around.leftovers, signal)
   }
 
   /** Where the path leads, when the caller's answer may be an old one or a fence depends on it; what is there. */
@@ -125,6 +173,7 @@ export class Changes {
     session: MachineSession,
     file: Shown,
     { fence, caller, signal }: ChangeOptions,
+    mayBeNew: boolean,
   ): Promise<{ readonly path: RemotePath; readonly existing: FileStat | undefined }> {
     const believed = caller?.changes === true
     if (fence === undefined && !believed) {
@@ -132,18 +181,16 @@ export class Changes {
     }
     const looking = statPath(session, file.path, true, signal)
     looking.catch((_theOtherTellsMore: unknown) => undefined)
-    const path = await canonicalPath(session, file.path, file.shown, signal)
+    const withFolder = mayBeNew && !session.hasExactVersions
+    const path = await canonicalPath(session, file.path, file.shown, signal, withFolder)
     return { path, existing: await looking }
   }
 
   async #write(
-    session: MachineSession,
-    file: Shown,
-    existing: FileStat | undefined,
+    { session, file, existing, begun, signal }: Looked,
     content: string,
     guard: WriteGuard,
     diffLimit: number,
-    signal: AbortSignal | undefined,
   ): Promise<WriteOutcome> {
     if (existing !== undefined && existing.type !== 'file') {
       throw new FileError(`cannot write "${file.shown}": not a regular file`, 'not-regular')
@@ -152,7 +199,7 @@ export class Changes {
     if (guard.kind === 'version') this.#requireVersion(file, 'write', existing, guard.version, undefined)
     const outgoing = contentOfText(content)
     let old: Buffer | undefined
-    const version = await publish(
+    const published = await publish(
       session,
       {
         path: file.path,
@@ -160,94 +207,90 @@ export class Changes {
         outfit: existing,
         onlyIfAbsent: guard.kind === 'absent',
         before: async () => {
-          old = await this.#contentFor(session, file, existing, guard, outgoing.length, diffLimit, signal)
+          if (existing === undefined || !this.#needsOld(file, existing, guard, outgoing.length, diffLimit))
+            return
+          old = await oldContent(session, file, existing, signal)
           if (guard.kind === 'version') this.#requireVersion(file, 'write', existing, guard.version, old)
         },
+        begun,
       },
       this.#around.leftovers,
       signal,
     )
-    this.#around.memory.remember(
-      file.path,
-      version,
-      outgoing.pieces(() => REMEMBERED_BYTES),
-    )
+    this.#remember(file.path, published, outgoing, () => Buffer.from(content))
     return {
       created: existing === undefined,
-      version,
+      version: published.version,
       before: old === undefined || old.length >= diffLimit ? null : asDiffBasis(old),
       after: withUnixLineEnds(content),
     }
   }
 
   async #edit(
-    session: MachineSession,
-    file: Shown,
-    existing: FileStat | undefined,
+    { session, file, existing, begun, signal }: Looked,
     edit: LiteralEdit,
     version: string | undefined,
-    signal: AbortSignal | undefined,
+    foreseen: ForeseenEdit | undefined,
   ): Promise<WriteOutcome> {
     if (existing === undefined) throw stale(file, 'edit')
     if (existing.type !== 'file') {
       throw new FileError(`cannot edit "${file.shown}": not a regular file`, 'not-regular')
     }
     if (version !== undefined && existing.version !== version) throw stale(file, 'edit')
-    const bytes = await readAll(session, file, existing.size, WHOLE_FILE, signal)
-    if (version !== undefined) this.#requireVersion(file, 'edit', existing, version, bytes)
-    const { before, after, content } = edited(file, bytes, edit)
+    const present = async (): Promise<Buffer> => {
+      const bytes = await readAll(session, file, existing.size, WHOLE_FILE, signal)
+      if (version !== undefined) this.#requireVersion(file, 'edit', existing, version, bytes)
+      return bytes
+    }
+    const isAsForeseen = async (): Promise<void> => {
+      if (foreseen?.held.equals(await present()) === false) throw stale(file, 'edit')
+    }
+    const { before, after, content } = foreseen?.edited ?? edited(file, await present(), edit)
+    const outgoing = contentOfBytes(content)
     const published = await publish(
       session,
-      { path: file.path, content: contentOfBytes(content), outfit: existing, onlyIfAbsent: false },
+      {
+        path: file.path,
+        content: outgoing,
+        outfit: existing,
+        onlyIfAbsent: false,
+        before: foreseen && isAsForeseen,
+        begun,
+      },
       this.#around.leftovers,
       signal,
     )
-    this.#around.memory.remember(file.path, published, [content])
-    return { created: false, version: published, before, after }
+    this.#remember(file.path, published, outgoing, () => content)
+    return { created: false, version: published.version, before, after }
   }
 
-  /** A refused change in the caller's terms, with the reason that the answer alone does not tell. */
-  async #explained(error: unknown, file: Shown, verb: string): Promise<unknown> {
-    const doing = `cannot ${verb} "${file.shown}"`
-    if (error instanceof AlreadyThereError) {
-      if (error.type === 'file') return alreadyThere(file)
-      const dangling = await leadsNowhere(() => this.#around.session(undefined), file.path)
-      return new FileError(`${doing}: not a regular file${dangling ? DANGLING : ''}`, 'not-regular')
-    }
-    if (error instanceof VolumeError) {
-      return new FileError(`${doing}: ${error.message}`, 'io', {
-        machine: this.#around.machine,
-        cause: error,
-      })
-    }
-    return asFileError(error, doing)
+  #remember(path: RemotePath, published: Published, content: Content, whole: () => Buffer): void {
+    const { memory, contents } = this.#around
+    const { version, stat } = published
+    memory.remember(
+      path,
+      version,
+      content.pieces(() => REMEMBERED_BYTES),
+    )
+    // Somebody may have written behind us, before it was looked at: an exact version would be theirs.
+    if (stat?.size !== content.length || isExact(version) || content.length > LARGEST_BYTES) return
+    contents.keep(path, stat, whole())
   }
 
-  /** The present content, where the guard or the diff needs it. */
-  async #contentFor(
-    session: MachineSession,
-    file: Shown,
-    existing: FileStat | undefined,
+  /** Whether the guard or the diff needs the content that is there. */
+  #needsOld(
+    { path }: Shown,
+    existing: FileStat,
     guard: WriteGuard,
     newBytes: number,
     diffLimit: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Buffer | undefined> {
-    if (existing === undefined) return undefined
-    const forDiff = newBytes < diffLimit && existing.size < diffLimit
-    const forGuard =
+  ): boolean {
+    if (newBytes < diffLimit && existing.size < diffLimit) return true
+    return (
       guard.kind === 'version' &&
       guard.version === existing.version &&
-      this.#around.memory.covers(file.path, guard.version)
-    if (!forDiff && !forGuard) return undefined
-    try {
-      return await readAll(session, file, existing.size, WHOLE_FILE, signal)
-    } catch (error) {
-      // A file that may be replaced but not read is still replaced; only the diff is missing then, and the
-      // guard has the token alone, as it would have had for a reader who could not read.
-      if (asFileError(error, '') instanceof FileError) return undefined
-      throw error
-    }
+      this.#around.memory.covers(path, guard.version)
+    )
   }
 
   #requireVersion(
@@ -267,13 +310,13 @@ export class Changes {
   }
 }
 
-/** For a path that is there by its name: a link to nothing. */
-async function leadsNowhere(session: () => Promise<MachineSession>, path: RemotePath): Promise<boolean> {
+function isAllowed(fence: Fence | undefined, path: RemotePath): boolean {
   try {
-    return (await statPath(await session(), path, true)) === undefined
+    fence?.(path)
+    return true
   } catch (error) {
-    // Then it is told without this.
-    if (error instanceof PresenceError) return false
+    // Whoever finds out where the path leads says so, if it is that.
+    if (error instanceof FileError) return false
     throw error
   }
 }

@@ -9,9 +9,10 @@ import type { SftpChannel } from '../../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../../ssh/errors.ts'
 import type { MachineSession } from '../../session.ts'
 import { FileError, isAbsent } from '../errors.ts'
+import type { BegunTemporary } from './begun-temporary.ts'
 import type { Content } from './content.ts'
 import type { Leftovers } from './leftovers.ts'
-import { statPath, typeOf, type FileType } from '../stat.ts'
+import { statPath, typeOf, type FileStat, type FileType } from '../stat.ts'
 import { temporaryBeside, writeTemporary, type Outfit } from './temporary.ts'
 import { explainedByVolume } from './volume.ts'
 
@@ -23,7 +24,15 @@ export interface Publication {
   /** Refuse when something exists at the path, in the same step that would publish. */
   readonly onlyIfAbsent: boolean
   /** What has to be found out before it is published, at the same time as the temporary file is written. */
-  readonly before?: () => Promise<void>
+  readonly before?: (() => Promise<void>) | undefined
+  /** Its temporary file, where that is being made already. */
+  readonly begun?: BegunTemporary | undefined
+}
+
+export interface Published {
+  readonly version: string
+  /** What was seen of it; undefined when it could not be looked at. */
+  readonly stat: FileStat | undefined
 }
 
 /** Something existed where only a new file was to be made. */
@@ -37,7 +46,7 @@ export class AlreadyThereError extends Error {
 }
 
 /**
- * @returns the version of what is published. @throws what \`before\` throws; AlreadyThereError; VolumeError; SftpStatusError; LinkLostError, with `outcomeUnknown` once publishing began;
+ * @returns what is published. @throws what `before` throws; AlreadyThereError; VolumeError; SftpStatusError; LinkLostError, with `outcomeUnknown` once publishing began;
  * CancelledError before that.
  */
 export async function publish(
@@ -45,29 +54,30 @@ export async function publish(
   publication: Publication,
   leftovers: Leftovers,
   signal?: AbortSignal,
-): Promise<string> {
+): Promise<Published> {
   const sftp = await session.sftp(signal)
   const explained = (error: unknown): Promise<unknown> => explainedByVolume(error, session, publication.path)
-  if (publication.outfit === undefined) {
-    // A file that is there has its folder.
+  const begun = await begunWhereItCanBe(publication)
+  // A file that is there has its folder, and so has one that could be made.
+  if (publication.outfit === undefined && begun === undefined) {
     try {
       await makeFolders(sftp, parentOf(publication.path), signal)
     } catch (error) {
       throw await explained(error)
     }
   }
-  const temporary = temporaryBeside(publication.path)
-  let seen: Promise<string> | undefined
+  const temporary = begun?.path ?? temporaryBeside(publication.path)
+  let seen: Promise<Published> | undefined
   try {
     await both(
-      writeTemporary(session, temporary, publication.content, publication.outfit, signal),
+      writeTemporary(session, temporary, publication.content, publication.outfit, signal, begun),
       publication.before?.(),
     )
     if (signal?.aborted === true) throw new CancelledError('write', signal.reason)
     const placing = putInPlace(session, sftp, temporary, publication, leftovers)
     // A server does what concerns one file in order, so the look can be under way with the exchange.
     const looks = !publication.onlyIfAbsent && !session.hasExactVersions
-    const looking = looks ? versionAfter(session, publication.path) : undefined
+    const looking = looks ? seenAfter(session, publication.path) : undefined
     if (await placing) seen = looking
   } catch (error) {
     const told = await explained(error)
@@ -75,9 +85,27 @@ export async function publish(
     throw told
   }
   // Published: whatever happens to the temporary name now, the write has succeeded.
-  // The file itself changes when it loses its other name.
-  if (publication.onlyIfAbsent) await leftovers.remove(session, temporary)
-  return seen ?? versionAfter(session, publication.path)
+  const removing = publication.onlyIfAbsent ? leftovers.remove(session, temporary) : undefined
+  // The file itself changes when it loses its other name, as exact versions tell.
+  if (session.hasExactVersions) await removing
+  const published = await (seen ?? seenAfter(session, publication.path))
+  await removing
+  return published
+}
+
+/**
+ * The temporary file that is being made already: its answer comes with that of the look. One for a new file that the
+ * server did not make may lack its folder.
+ */
+async function begunWhereItCanBe({ begun, outfit }: Publication): Promise<BegunTemporary | undefined> {
+  if (begun === undefined) return undefined
+  try {
+    await begun.handle
+  } catch (error) {
+    if (!(error instanceof SftpStatusError) || outfit !== undefined) return begun.take()
+    return undefined
+  }
+  return begun.take()
 }
 
 /** Wait for both, whatever becomes of the one; the failure of the second says more. */
@@ -88,12 +116,13 @@ async function both(written: Promise<void>, found: Promise<void> | undefined): P
 }
 
 /** After the commit point: a failure to look at the result does not undo the success. */
-async function versionAfter(session: MachineSession, path: RemotePath): Promise<string> {
+async function seenAfter(session: MachineSession, path: RemotePath): Promise<Published> {
   try {
-    return (await statPath(session, path, true))?.version ?? `missing:${path}`
+    const stat = await statPath(session, path, true)
+    return { version: stat?.version ?? `missing:${path}`, stat }
   } catch (error) {
     if (!(error instanceof PresenceError)) throw error
-    return `unseen:${path}:${performance.now()}`
+    return { version: `unseen:${path}:${performance.now()}`, stat: undefined }
   }
 }
 

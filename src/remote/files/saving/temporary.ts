@@ -17,7 +17,7 @@ import { outgoing } from '../transfer/outgoing.ts'
 const LONGEST_NAME = 255
 
 /** For its owner only, as long as it is not known who else may read it. */
-const PRIVATE = 0o600
+export const PRIVATE = 0o600
 const PERMISSIONS = 0o777
 
 /** What a new file takes over from the one that it replaces. */
@@ -25,6 +25,12 @@ export interface Outfit {
   readonly mode: number
   readonly uid: number
   readonly gid: number
+}
+
+/** A temporary file that is being made; it is private. */
+export interface Begun {
+  readonly lane: Promise<Lane>
+  readonly handle: Promise<SftpHandle>
 }
 
 /** A name that nothing has, in the same folder, so that it can take the file's name in one step. */
@@ -42,6 +48,7 @@ const OWN = new WeakMap<MachineSession, number>()
  * Make a file that must not exist yet, with this content. Two flights where the owner is no question: the file
  * is made; then content, permissions, disk and close.
  * @param outfit - what to take over; undefined: only its owner may read it.
+ * @param begun - undefined: it is made here.
  * @throws SftpStatusError; LinkLostError; CancelledError. The file may be there then.
  */
 export async function writeTemporary(
@@ -50,12 +57,13 @@ export async function writeTemporary(
   content: Content,
   outfit: Outfit | undefined,
   signal: AbortSignal | undefined,
+  begun?: Begun,
 ): Promise<void> {
   const wanted = (outfit?.mode ?? PRIVATE) & PERMISSIONS
-  const lane = await takeLane(session, 'up', content.length, signal)
+  const lane = await (begun?.lane ?? takeLane(session, 'up', content.length, signal))
   const task: Task = { session, lane, path, content, outfit, wanted, signal }
   try {
-    if (await write(task, PRIVATE)) return
+    if (await write(task, PRIVATE, begun?.handle)) return
     // A server that cannot change permissions may still give them to a file that it makes.
     await lane.sftp.removeFile(path, signal)
     await write(task, wanted)
@@ -76,9 +84,10 @@ interface Task {
 }
 
 /** @returns false when the file's permissions are not the wanted ones and could not be set. */
-async function write(task: Task, first: number): Promise<boolean> {
+async function write(task: Task, first: number, begun?: Promise<SftpHandle>): Promise<boolean> {
   const { session, lane, path, outfit, wanted, signal } = task
-  const handle = await lane.sftp.createExclusively(path, first, signal).catch(async (error: unknown) => {
+  const making = begun ?? lane.sftp.createExclusively(path, first, signal)
+  const handle = await making.catch(async (error: unknown) => {
     if (lane.apart && !(error instanceof SftpStatusError)) await removeBehind(lane.sftp, path)
     throw error
   })
@@ -150,6 +159,20 @@ async function closing<T>(
     return await use(close)
   } finally {
     if (!closed) sftp.close(handle).catch((_theFileIsRemoved: unknown) => undefined)
+  }
+}
+
+/** To be asked behind the making of a file, in the same flight. What cannot be learnt is asked for later. */
+export async function learnOwner(
+  session: MachineSession,
+  sftp: SftpChannel,
+  made: RemotePath,
+): Promise<void> {
+  if (OWN.has(session)) return
+  try {
+    learn(session, await sftp.lstat(made))
+  } catch (error) {
+    if (!(error instanceof PresenceError)) throw error
   }
 }
 

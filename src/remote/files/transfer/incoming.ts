@@ -1,10 +1,10 @@
 /**
- * The content of an open file, piece by piece and in order. Several pieces are asked for ahead, and never more
+ * The content of a file, piece by piece and in order. Several pieces are asked for ahead, and never more
  * than the line and the reader take: a reader who takes their time holds a bounded part of it, and nobody up.
  */
-import type { SftpHandle } from '../../../ssh/channel/sftp.ts'
 import { SftpStatusError } from '../../../ssh/errors.ts'
 import type { Lane } from './lane.ts'
+import type { ReadingFile } from './reading-file.ts'
 
 /** To find the end of a file where it is expected. */
 const LOOK_BYTES = 8 * 1024
@@ -31,7 +31,7 @@ interface Asked {
  */
 export async function* incoming(
   lane: Lane,
-  handle: SftpHandle,
+  file: ReadingFile,
   { from, to, beyond }: Span,
   into: Buffer | undefined,
   signal: AbortSignal | undefined,
@@ -47,7 +47,7 @@ export async function* incoming(
     const place = into !== undefined && at - from + bytes <= into.length
     const buffer = place ? into.subarray(at - from, at - from + bytes) : Buffer.allocUnsafe(bytes)
     const look = at >= end
-    const answer = fetch(lane, handle, at, buffer, look, leave)
+    const answer = fetch(lane, file, at, buffer, look, leave)
     answer.catch((_thrownWhenItsTurnComes: unknown) => undefined)
     ahead.push({ from: at, bytes, look, answer })
     held += bytes
@@ -69,7 +69,7 @@ export async function* incoming(
       if (!next.look && piece.length < next.bytes) return
       if (next.look && piece.length > 0) {
         at = next.from + piece.length
-        const size = await sizeNow(lane, handle, leave)
+        const size = await sizeNow(file, leave)
         if (size === at) return
         // One that grows all the time has an end as well: where it is now. A size below what was read says nothing.
         end = size > at ? size : Number.POSITIVE_INFINITY
@@ -82,7 +82,7 @@ export async function* incoming(
 
 async function fetch(
   lane: Lane,
-  handle: SftpHandle,
+  file: ReadingFile,
   position: number,
   into: Buffer,
   look: boolean,
@@ -94,7 +94,7 @@ async function fetch(
   try {
     // A server may answer less than was asked; only nothing at all is the end of the file.
     while (got < into.length) {
-      const more = await lane.sftp.readInto(into.subarray(got), handle, position + got, signal)
+      const more = await file.readInto(into.subarray(got), position + got, signal)
       got += more
       if (more === 0 || look) break
     }
@@ -105,9 +105,9 @@ async function fetch(
 }
 
 /** What the file's size is now; 0 where the server does not tell. */
-async function sizeNow(lane: Lane, handle: SftpHandle, signal: AbortSignal): Promise<number> {
+async function sizeNow(file: ReadingFile, signal: AbortSignal): Promise<number> {
   try {
-    return (await lane.sftp.fstat(handle, signal)).size
+    return (await file.fstat(signal)).size
   } catch (error) {
     if (error instanceof SftpStatusError) return 0
     throw error

@@ -12,6 +12,11 @@ const SMALL_BYTES = 255 * 1024
 const SHARED_BYTES = 1024 * 1024
 const SHARED_PIECE = 64 * 1024
 
+/** Whether so much goes among the small requests. */
+export function isSmall(bytes: number): boolean {
+  return bytes <= SMALL_BYTES
+}
+
 /** A channel for one transfer. */
 export interface Lane {
   readonly sftp: SftpChannel
@@ -33,7 +38,7 @@ export async function takeLane(
   bytes: number,
   signal: AbortSignal | undefined,
 ): Promise<Lane> {
-  if (bytes <= SMALL_BYTES) {
+  if (isSmall(bytes)) {
     const sftp = await session.sftp(signal)
     const longest = longestOf(sftp, direction)
     return { sftp, flow: undefined, apart: false, room: () => SMALL_BYTES, piece: () => longest, release }
