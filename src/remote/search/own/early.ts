@@ -148,7 +148,7 @@ export class EarlySearch {
 function unreadOf(lines: readonly string[], exitCode: string): ReadonlySet<string> | undefined {
   const complaints = lines.filter((line) => !line.startsWith('./'))
   const unread = complaints.map(
-    (line) => /^grep: (\.\/.*): (?:Permission denied|No such file or directory)$/.exec(line)?.[1],
+    (line) => /^(?:\/\S+\/)?grep: (\.\/.*): (?:Permission denied|No such file or directory)$/.exec(line)?.[1],
   )
   const understood = unread.filter((path) => path !== undefined)
   if (understood.length < complaints.length) return undefined
