@@ -1,44 +1,64 @@
 /** Reads the files of a machine that may hold what is searched for. */
 import type { Asking } from './ask.ts'
+import { contentsOf, namesIn, type CandidateFile, type Together } from './contents.ts'
+import type { EarlyFindings } from './early.ts'
 import type { Frame } from './frames.ts'
 import { LACKING, SearchRefusal } from './refusal.ts'
 import type { RequiredWords } from './regex/required.ts'
 import { CANDIDATE_FILES } from './scripts.ts'
 
-export interface Candidates {
+export interface Candidate {
   /** Beginning with `./` or `/`, bytes as latin1. */
-  readonly names: readonly string[]
-  /** What they are relative to, beginning with `.` or `/`. */
+  readonly name: string
+  /** It was listed with the tree that grep walked through. */
+  readonly walked: boolean
+}
+
+export interface Candidates {
+  readonly files: readonly Candidate[]
+  /** What their names are relative to, beginning with `.` or `/`. */
   readonly folder: string
   /** Files with none of these are passed over; undefined: every file is read. */
   readonly words: RequiredWords | undefined
-}
-
-/** `denied`, `gone` and `too-long` come without content. */
-export interface CandidateFile {
-  readonly kind: 'file' | 'denied' | 'gone' | 'too-long'
-  readonly name: string
-  readonly content: Buffer
+  /** What is known already of the files that were walked by. */
+  readonly early: EarlyFindings | undefined
 }
 
 export const LONGEST_FILE = 64 * 1024 * 1024
 
 /** In the order of their names. @throws SearchRefusal when the machine lacks what it needs. */
 export async function* readCandidates(asking: Asking, candidates: Candidates): AsyncGenerator<CandidateFile> {
-  // Grep names files line by line, so names with a line end are not for it: these files are read before.
-  const odd = candidates.names.filter((name) => name.includes('\n'))
-  if (odd.length === 0) {
-    yield* readPlain(asking, candidates, candidates.names, 'together')
-    return
+  const { files, folder, early } = candidates
+  const [ready, asked, odd]: [CandidateFile[], string[], string[]] = [[], [], []]
+  let words: RequiredWords | undefined
+  for (const { name, walked } of files) {
+    const verdict = walked && early !== undefined ? early.verdict(name) : 'unknown'
+    const shown = early?.shown.get(name)
+    if (verdict === 'does-not') continue
+    if (verdict === 'matches' && shown !== undefined) ready.push(shown)
+    // Grep names files line by line, so names with a line end are not for it: these files are read before.
+    else if (name.includes('\n')) odd.push(name)
+    else {
+      asked.push(name)
+      if (verdict === 'unknown') words = candidates.words
+    }
   }
-  const places = new Map(candidates.names.map((name, index) => [name, index]))
-  const waiting: CandidateFile[] = []
-  for await (const file of readPlain(asking, { ...candidates, words: undefined }, odd, 'each'))
-    waiting.push(file)
-  const plain = candidates.names.filter((name) => !name.includes('\n'))
-  for await (const file of readPlain(asking, candidates, plain, 'together')) {
-    const place = places.get(file.name) ?? 0
-    while (waiting[0] !== undefined && (places.get(waiting[0].name) ?? 0) < place) {
+  for await (const file of readPlain(asking, { folder, words: undefined }, odd, 'each')) ready.push(file)
+  if (ready.length === 0) yield* readPlain(asking, { folder, words }, asked, 'together')
+  else yield* inOrder(files, ready, readPlain(asking, { folder, words }, asked, 'together'))
+}
+
+/** @param ready - files that are there already. @param coming - in order. */
+async function* inOrder(
+  files: readonly Candidate[],
+  ready: readonly CandidateFile[],
+  coming: AsyncIterable<CandidateFile>,
+): AsyncGenerator<CandidateFile> {
+  const places = new Map(files.map(({ name }, index) => [name, index]))
+  const placeOf = ({ name }: CandidateFile): number => places.get(name) ?? 0
+  const waiting = ready.toSorted((a, b) => placeOf(a) - placeOf(b))
+  for await (const file of coming) {
+    while (waiting[0] !== undefined && placeOf(waiting[0]) < placeOf(file)) {
       yield waiting[0]
       waiting.shift()
     }
@@ -49,7 +69,7 @@ export async function* readCandidates(asking: Asking, candidates: Candidates): A
 
 async function* readPlain(
   asking: Asking,
-  { folder, words }: Candidates,
+  { folder, words }: Pick<Candidates, 'folder' | 'words'>,
   names: readonly string[],
   how: 'together' | 'each',
 ): AsyncGenerator<CandidateFile> {
@@ -87,34 +107,17 @@ function fileOf({ kind, name, content }: Frame): CandidateFile {
   return { kind: 'too-long', name, content }
 }
 
-/** Cut the contents of several files by their sizes; if these changed meanwhile, each is read on its own. */
-async function* tellApart(
-  asking: Asking,
-  folder: string,
-  { sizes, contents, after }: { readonly sizes: string; readonly contents: Buffer; readonly after: string },
-): AsyncGenerator<CandidateFile> {
-  const files = sizes
-    .split('\n')
-    .flatMap((line) => {
-      const [, size, name] = /^\s*(\d+) (.*)$/s.exec(line) ?? []
-      return size === undefined || name === undefined ? [] : [{ size: Number(size), name }]
-    })
-    // The last line is their sum; every name begins otherwise.
-    .filter(({ name }) => name !== 'total')
-  const sum = files.reduce((all, { size }) => all + size, 0)
-  if (sizes !== after || sum !== contents.length) {
-    const names = files.map(({ name }) => name)
-    yield* readPlain(asking, { folder, names, words: undefined }, names, 'each')
-    return
-  }
-  let at = 0
-  for (const { size, name } of files) {
-    yield { kind: 'file', name, content: contents.subarray(at, at + size) }
-    at += size
+/** If sizes changed meanwhile, each file is read on its own. */
+async function* tellApart(asking: Asking, folder: string, together: Together): AsyncGenerator<CandidateFile> {
+  const files = contentsOf(together)
+  if (files !== undefined) yield* files
+  else {
+    const names = namesIn(together.sizes)
+    yield* readPlain(asking, { folder, words: undefined }, names, 'each')
   }
 }
 
 /** For `grep -E`; empty when every file is to be read. */
-function expressionOf(words: RequiredWords | undefined): string {
+export function expressionOf(words: RequiredWords | undefined): string {
   return (words?.words ?? []).map((word) => word.replaceAll(/[\\^$.[\]|()?*+{}]/g, String.raw`\$&`)).join('|')
 }

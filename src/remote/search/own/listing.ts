@@ -5,10 +5,13 @@
 import { quoteAll } from '../../../base/shell-word.ts'
 import type { FindFlavour } from '../../capabilities.ts'
 import type { Asking } from './ask.ts'
+import { expressionOf } from './candidates.ts'
+import { EarlySearch, isWorthWaiting, type WantedNames } from './early.ts'
 import type { Frame } from './frames.ts'
 import { excludesFileOf } from './git-config.ts'
 import { IgnoreRules, readIgnoreFile } from './ignore-rules.ts'
 import { beyondLimit } from './refusal.ts'
+import type { RequiredWords } from './regex/required.ts'
 import { LIST, SHOW_GLOBAL } from './scripts.ts'
 import { Tree, type FileEntry, type FolderRules, type Selection } from './tree.ts'
 
@@ -20,6 +23,10 @@ export interface ListingRequest {
   readonly find: FindFlavour
   /** Names of folders that are never entered. */
   readonly never: readonly string[]
+  /** Times are wanted, not sizes, where the machine tells either with the names. */
+  readonly times: boolean
+  /** What files are looked for meanwhile, where the machine can; undefined: none. */
+  readonly early: { readonly words: RequiredWords; readonly names: WantedNames } | undefined
 }
 
 export type Listing =
@@ -31,6 +38,8 @@ export type Listing =
       readonly closed: readonly string[]
       /** What is wrong in ignore files above the folder; those below may hold anything. */
       readonly problems: readonly string[]
+      /** To be heard or abandoned; undefined: none was begun, or none that is worth waiting for. */
+      readonly early: EarlySearch | undefined
     }
 
 /** Folders with what others made, which hardly a search is for. */
@@ -50,6 +59,19 @@ export async function listTree(
   select: (root: string) => Omit<Selection, 'rules' | 'root' | 'hidden'>,
 ): Promise<Listing> {
   const collected = new Collected(asking, request)
+  try {
+    return await listAll(collected, request, select)
+  } catch (failure) {
+    await collected.early?.abandon()
+    throw failure
+  }
+}
+
+async function listAll(
+  collected: Collected,
+  request: ListingRequest,
+  select: (root: string) => Omit<Selection, 'rules' | 'root' | 'hidden'>,
+): Promise<Listing> {
   const guessed = request.rules ? LIKELY_IGNORED : []
   let starts: readonly string[] = ['']
   for (;;) {
@@ -63,8 +85,9 @@ export async function listTree(
     }
     const { files, folders, missing } = collected.tree.select(selection, collected.unlisted)
     if (missing.length === 0) {
+      await collected.keepEarlyFor(files)
       const closed = folders.filter((folder) => collected.closed.has(folder))
-      return { kind: 'folder', files, closed, problems: collected.problems }
+      return { kind: 'folder', files, closed, problems: collected.problems, early: collected.early }
     }
     if (missing.length > MOST_STARTS) {
       collected.forget()
@@ -73,7 +96,20 @@ export async function listTree(
   }
 }
 
+/** A pattern of find's. */
+const ANY_HIDDEN = '.?*'
+
 type Answer = 'file' | 'other' | 'denied' | 'missing' | 'folder'
+
+/** What an answer says beside the tree and its rules. */
+interface Heard {
+  answer: Answer
+  /** More is to come. */
+  searching: boolean
+  home: string
+  readonly configs: Buffer[]
+  usual: Buffer | undefined
+}
 
 class Collected {
   readonly #asking: Asking
@@ -85,6 +121,7 @@ class Collected {
   readonly problems: string[] = []
   /** Physical. */
   root = '/'
+  early: EarlySearch | undefined
   #guesses: readonly string[] = []
   #hiddenSkipped = false
   #asked = false
@@ -106,15 +143,24 @@ class Collected {
     return this.#guesses.includes(name) || (this.#hiddenSkipped && name.startsWith('.'))
   }
 
+  /** End the early search when it reads much more than these. */
+  async keepEarlyFor(files: readonly FileEntry[]): Promise<void> {
+    const names = this.#request.early?.names
+    if (this.early === undefined || names === undefined) return
+    if (isWorthWaiting(this.tree.files(), names, files)) return
+    await this.early.abandon()
+    this.early = undefined
+  }
+
   async ask(starts: readonly string[], guesses: readonly string[]): Promise<Answer> {
-    const { root, rules, hidden, find, never } = this.#request
+    const { root, rules, hidden, find, never, times } = this.#request
     const first = !this.#asked
     this.#asked = true
     if (first) {
       this.#guesses = guesses
       this.#hiddenSkipped = !hidden
     }
-    const names = first ? [...guesses, ...never, ...(hidden ? [] : ['.?*'])] : [...never]
+    const names = first ? [...guesses, ...never, ...(hidden ? [] : [ANY_HIDDEN])] : [...never]
     const prune = [
       ...names.flatMap((name) => ['-o', '-name', name]),
       ...(root === '/' || this.root === '/' ? NOT_ON_DISK.flatMap((path) => ['-o', '-path', path]) : []),
@@ -122,61 +168,79 @@ class Collected {
     const args = [
       root,
       rules ? (first ? 'all' : 'below') : 'plain',
-      find === 'gnu' ? 'gnu' : 'other',
+      find === 'gnu' ? (times ? '%T@' : '%s') : '',
       quoteAll(starts.map((start) => (start === '' ? '.' : `./${unlatin(start)}`))),
       quoteAll(prune.length === 0 ? ['-name', ''] : prune),
+      ...(first ? this.#earlyWords(names) : ['', '', '']),
     ]
     for (const start of starts) this.tree.explored(start)
-    let answer: Answer = 'missing'
-    let config: Buffer | undefined
-    let home = ''
-    const configs: Buffer[] = []
-    for await (const frame of this.#asking.frames({ script: LIST, args, longestFrame: LONGEST_LISTING })) {
+    const frames = this.#asking.frames({ script: LIST, args, longestFrame: LONGEST_LISTING })
+    let heard: Heard | undefined
+    try {
+      heard = await this.#hear(frames, first)
+    } finally {
+      if (heard?.searching !== true) await frames.return(undefined)
+    }
+    if (heard.searching) this.early = new EarlySearch(frames)
+    if (first && rules && heard.answer === 'folder') await this.#globalRules(heard)
+    return heard.answer
+  }
+
+  /** Up to the end, or to where only the early search is still to come. */
+  async #hear(frames: AsyncGenerator<Frame>, first: boolean): Promise<Heard> {
+    const heard: Heard = { answer: 'missing', searching: false, home: '', configs: [], usual: undefined }
+    for (;;) {
+      const { value: frame, done } = await frames.next()
+      if (done === true) return heard
       switch (frame.kind) {
         case 'file':
         case 'other':
         case 'denied':
         case 'missing':
-          answer = frame.kind
+          heard.answer = frame.kind
           break
         case 'folder':
-          answer = 'folder'
+          heard.answer = 'folder'
           this.root = frame.name
           break
         case 'home':
-          home = frame.name
+          heard.home = frame.name
           break
         case 'config':
-          configs.push(Buffer.from(frame.content))
+          heard.configs.push(Buffer.from(frame.content))
           break
         case 'global':
-          config = Buffer.from(frame.content)
+          heard.usual = Buffer.from(frame.content)
           break
+        case 'searching':
+          heard.searching = true
+          return heard
         default:
-          this.#take(frame)
+          this.#take(frame, first)
       }
     }
-    if (first && rules && answer === 'folder') await this.#globalRules(home, configs, config)
-    return answer
   }
 
-  #take(frame: Frame): void {
+  #earlyWords(closed: readonly string[]): string[] {
+    const { early } = this.#request
+    if (early === undefined) return ['', '', '']
+    // A class, since old greps compare whole paths, which begin with a dot.
+    const options = early.names.options(closed.map((name) => (name === ANY_HIDDEN ? '.[!/]*' : name)))
+    return [expressionOf(early.words), early.words.ignoreCase ? 'i' : '', options]
+  }
+
+  #take(frame: Frame, first: boolean): void {
     switch (frame.kind) {
       case 'too-long':
         throw beyondLimit('there are more files than can be listed')
       case 'listed':
-        for (const entry of entriesOf(frame.content)) {
-          const space = entry.indexOf(' ')
-          const path = entry.slice(space + 3)
-          if (entry.startsWith('d')) this.tree.addFolder(path)
-          else this.tree.addFile(path, entry.slice(1, space))
-        }
+        this.#takeListed(frame, first)
         break
       case 'folders':
         for (const entry of entriesOf(frame.content)) this.tree.addFolder(entry.slice(2))
         break
       case 'files':
-        for (const entry of entriesOf(frame.content)) this.tree.addFile(entry.slice(2), undefined)
+        for (const entry of entriesOf(frame.content)) this.tree.addFile(entry.slice(2))
         break
       case 'closed':
         for (const entry of entriesOf(frame.content)) this.closed.add(entry.slice(2))
@@ -202,6 +266,18 @@ class Collected {
     }
   }
 
+  #takeListed({ content }: Frame, first: boolean): void {
+    const { times } = this.#request
+    for (const entry of entriesOf(content)) {
+      const space = entry.indexOf(' ')
+      const path = entry.slice(space + 3)
+      const told = entry.slice(1, space)
+      if (entry.startsWith('d')) this.tree.addFolder(path)
+      else if (times) this.tree.addFile(path, { changed: told })
+      else this.tree.addFile(path, first ? { size: Number(told) } : {})
+    }
+  }
+
   #read(path: string, { content }: Frame): IgnoreRules {
     const { rules, problems } = readIgnoreFile(content)
     if (path.startsWith('/')) this.problems.push(...problems.map((problem) => `${unlatin(path)}: ${problem}`))
@@ -218,7 +294,7 @@ class Collected {
     return made
   }
 
-  async #globalRules(home: string, configs: readonly Buffer[], usual: Buffer | undefined): Promise<void> {
+  async #globalRules({ home, configs, usual }: Heard): Promise<void> {
     const named = configs.map((config) => excludesFileOf(config, home)).find((path) => path !== undefined)
     let content = named === undefined ? usual : undefined
     if (named !== undefined) {

@@ -8,7 +8,9 @@ import type { Machine } from '../../machine.ts'
 import type { MachineSession } from '../../session.ts'
 import { compareText } from '../rank.ts'
 import { Asking } from './ask.ts'
-import { LONGEST_FILE, readCandidates, type CandidateFile } from './candidates.ts'
+import { LONGEST_FILE, readCandidates, type Candidates } from './candidates.ts'
+import type { CandidateFile } from './contents.ts'
+import { WantedNames } from './early.ts'
 import { GlobError } from './glob.ts'
 import { IgnoreRules, parseRule } from './ignore-rules.ts'
 import { sourceOf, type LineSource, type NulRule } from './line-source.ts'
@@ -17,7 +19,7 @@ import { noTotals, recordsOf, summaryRecord } from './records.ts'
 import { beyondLimit, invalidGlob, LACKING, notExact, SearchRefusal } from './refusal.ts'
 import { PatternMatcher } from './regex/matcher.ts'
 import { parsePattern } from './regex/parse.ts'
-import { requiredWords } from './regex/required.ts'
+import { requiredWords, type RequiredWords } from './regex/required.ts'
 import { readRgArgv, type RgRequest } from './rg-request.ts'
 import { CHANGED } from './scripts.ts'
 import type { FileEntry } from './tree.ts'
@@ -91,18 +93,34 @@ class Search {
     const overrides = this.#overrides()
     const { find } = this.#session.requireShell()
     if (find === 'none') throw new SearchRefusal(LACKING)
-    const listing = await listTree(this.#asking, this.#listingRequest(), () => ({
+    const words = pattern === undefined ? undefined : requiredWords(parsePattern(pattern, ignoreCase))
+    const listing = await listTree(this.#asking, this.#listingRequest(words), () => ({
       overrides,
       working: Buffer.from(this.#folder).toString('latin1'),
       known: this.#known,
     }))
+    try {
+      return await this.#answer(listing, matcher, words)
+    } finally {
+      if (listing.kind === 'folder') await listing.early?.abandon()
+    }
+  }
+
+  async #answer(
+    listing: Listing,
+    matcher: PatternMatcher | undefined,
+    words: RequiredWords | undefined,
+  ): Promise<number> {
     const files = this.#searchedFiles(listing)
     if (matcher !== undefined && files?.length === 0 && this.#request.operand === undefined) {
       this.#complain(
         "No files were searched, which means ripgrep probably applied a filter you didn't expect.",
       )
     }
-    const found = matcher === undefined ? await this.#names(files) : await this.#lines(files, matcher)
+    const found =
+      matcher === undefined
+        ? await this.#names(files)
+        : await this.#lines(await this.#candidates(listing, files, words), matcher)
     return this.#failed ? 2 : found ? 0 : 1
   }
 
@@ -119,14 +137,22 @@ class Search {
     return new IgnoreRules(rules)
   }
 
-  #listingRequest(): Parameters<typeof listTree>[1] {
-    const { hidden, ignoreRules } = this.#request
+  #listingRequest(words: RequiredWords | undefined): Parameters<typeof listTree>[1] {
+    const { hidden, ignoreRules, globs, globsIgnoreCase, sort } = this.#request
+    const { find } = this.#session.requireShell()
+    // Where find tells no sizes, nobody knows when to stop an early search.
+    const early =
+      words !== undefined && find === 'gnu' && !globsIgnoreCase
+        ? { words, names: new WantedNames(globs) }
+        : undefined
     return {
       root: this.#root,
       rules: ignoreRules,
       hidden,
-      find: this.#session.requireShell().find,
+      find,
       never: this.#never(),
+      times: sort === 'modified',
+      early,
     }
   }
 
@@ -236,27 +262,32 @@ class Search {
     if (times.length !== files.length) {
       throw new SearchRefusal('files came or went during the search; search again')
     }
-    return files.map(({ path }, index) => ({ path, changed: times[index] }))
+    return files.map((file, index) => ({ ...file, changed: times[index] }))
   }
 
-  async #lines(files: readonly FileEntry[] | undefined, matcher: PatternMatcher): Promise<boolean> {
-    const { pattern = '', ignoreCase, operand = '' } = this.#request
+  async #candidates(
+    listing: Listing,
+    files: readonly FileEntry[] | undefined,
+    words: RequiredWords | undefined,
+  ): Promise<Candidates> {
+    if (files === undefined) {
+      const name = Buffer.from(this.#root).toString('latin1')
+      return { files: [{ name, walked: false }], folder: '.', words: undefined, early: undefined }
+    }
+    const early = listing.kind === 'folder' ? await listing.early?.findings() : undefined
+    const candidates = files.map(({ path, size }) => ({ name: `./${path}`, walked: size !== undefined }))
+    return { files: candidates, folder: this.#root, words, early }
+  }
+
+  async #lines(candidates: Candidates, matcher: PatternMatcher): Promise<boolean> {
+    const { operand = '' } = this.#request
     const totals = noTotals()
     const began = performance.now()
-    const named = Buffer.from(this.#root).toString('latin1')
-    const candidates =
-      files === undefined
-        ? { names: [named], folder: '.', words: undefined }
-        : {
-            names: namesOf(files),
-            folder: this.#root,
-            words: requiredWords(parsePattern(pattern, ignoreCase)),
-          }
     let read = 0
-    for await (const file of candidates.names.length === 0 ? [] : readCandidates(this.#asking, candidates)) {
+    for await (const file of readCandidates(this.#asking, candidates)) {
       read += file.content.length
       if (read > MOST_READ) throw beyondLimit(`more than ${MOST_READ / MIB} MiB would have to be read`)
-      const source = this.#sourceOf(file, files === undefined ? 'search' : 'give-up')
+      const source = this.#sourceOf(file, this.#named ? 'search' : 'give-up')
       if (source === undefined) continue
       const path = this.#named
         ? Buffer.from(operand)

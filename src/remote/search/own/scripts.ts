@@ -48,33 +48,90 @@ for f do
 done
 `
 
+/** How files are shown, $m being the marker. */
+const SHOWING = `
+n='
+'
+show() {
+  if [ ! -e "$1" ] && [ ! -h "$1" ]; then printf '\\000%sgone:%s\\000' "$m" "$1"
+  elif [ -r "$1" ]; then printf '\\000%sfile:%s\\000' "$m" "$1"; cat "$1"
+  else printf '\\000%sdenied:%s\\000' "$m" "$1"
+  fi 2>/dev/null
+}
+each() { for f do show "$f"; done; }
+total() { set -- \${1##*"$n"}; t=$1; }
+contents() {
+  printf '\\000%ssizes:\\000%s' "$m" "$w"
+  printf '\\000%scontents:\\000' "$m"
+  cat "$@"
+  printf '\\000%safter:\\000%s' "$m" "$(wc -c "$@")"
+}
+`
+
+/** Files in UTF-16, whose words are spelled otherwise: added to what grep looks for in $e. */
+const OR_UTF16 = `e="$e|^$(printf '\\377\\376')|^$(printf '\\376\\377')"`
+
+/**
+ * Look for words in all that is below the folder, whatever rules may say of it: a walk that grep makes itself
+ * takes a fraction of what naming it so many files takes. GNU's alone, since others read FIFOs or skip what
+ * this must not. $l are the lines that it said, names and complaints, each of which it ends before the next.
+ */
+const EARLY = `
+${SHOWING}
+early() {
+  if [ "$(pwd -P)" = / ]; then return; fi
+  case $(grep --version 2>/dev/null) in *"GNU grep"*) ;; *) return ;; esac
+  ${OR_UTF16}
+  l=$(eval "grep -rlE$i -D skip $o" '-e "$e" .' 2>&1)
+  printf '\\000%snamed:%s\\000%s' "$m" "$?" "$l"
+  if [ "\${#l}" -gt 20000 ]; then return; fi
+  set -f
+  IFS=$n
+  set --
+  for f in $l; do
+    case $f in ./*) set -- "$@" "$f" ;; esac
+  done
+  unset IFS
+  if [ "$#" -eq 0 ]; then return; fi
+  w=$(wc -c "$@" 2>/dev/null)
+  total "$w"
+  if [ "\${t:-0}" -le 1000000 ]; then contents "$@" 2>/dev/null; fi
+}
+`
+
 /**
  * List a tree. $1 marker, $2 the folder or file, beginning with . or /, $3 `all`, `below` (no rules from
- * above it) or `plain` (no rules), $4 `gnu` where find knows -printf; $5 and $6 are quoted words for a
- * command line: where find begins, and what names of folders it does not enter.
+ * above it) or `plain` (no rules), $4 what find prints of an entry between its kind and its path, empty
+ * where it knows no -printf; $5 and $6 are quoted words for a command line: where find begins, and what names
+ * of folders it does not enter. $7, unless empty, is an expression of grep -E that is looked for meanwhile,
+ * with $8 `i` for either case and $9, quoted words for grep's command line.
  *
  * Frames: one of `folder` (its physical path), `file`, `other`, `denied`, `missing`; `listed`, or `folders`
  * and `files`; `closed` (folders that cannot be read); `rules`, `git`, `exclude`; `home`, `config`,
- * `global`; and at last `end`.
+ * `global`; with $7 `searching`, twice, so that all before it is known to be there, then what grep said:
+ * `named` (its exit code), and if that is little `sizes`, `contents` and `after`; and at last `end`.
  */
 export const LIST = `
-m=$1 r=$2 u=$3 k=$4 b=$5 q=$6
+m=$1 r=$2 u=$3 k=$4 b=$5 q=$6 e=$7 i=$8 o=$9
 LC_ALL=C
 export LC_ALL
+unset GREP_OPTIONS
 p() { printf '\\000%s%s\\000' "$m" "$1"; }
-e() { p end:; exit 0; }
-if [ -f "$r" ]; then p file:; e; fi
+stop() { p end:; exit 0; }
+if [ -f "$r" ]; then p file:; stop; fi
 if [ ! -d "$r" ]; then
   if [ -e "$r" ] || [ -h "$r" ]; then p other:; else p missing:; fi
-  e
+  stop
 fi
-if ! cd "$r" 2>/dev/null || [ ! -r . ]; then p denied:; e; fi
+if ! cd "$r" 2>/dev/null || [ ! -r . ]; then p denied:; stop; fi
+${EARLY}
+list() {
 w=$(pwd -P)
 p "folder:$w"
 s=0
-if [ "$k" = gnu ]; then
+if [ -n "$k" ]; then
   p listed:
-  eval "find $b '(' -type d '(' $q ')' -prune -o -type d -o -type f ')' -printf '%y%T@ %p\\\\0'" 2>/dev/null || s=1
+  eval "find $b '(' -type d '(' $q ')' -prune -o -type d -o -type f ')' -printf '%y$k %p\\\\0'" 2>/dev/null || s=1
 else
   p folders:
   eval "find $b -type d '(' $q ')' -prune -print0 -o -type d -print0" 2>/dev/null || s=1
@@ -86,11 +143,11 @@ if [ "$s" = 1 ]; then
   c='for d do if [ ! -r "$d" ] || [ ! -x "$d" ]; then printf "%s\\\\000" "$d"; fi; done'
   eval "find $b -type d '(' $q ')' -prune -o -type d -exec /bin/sh -c "'"$c" presence {} +' 2>/dev/null
 fi
-if [ "$u" = plain ]; then e; fi
+if [ "$u" = plain ]; then return; fi
 c=${quote(RULES)}
 n="-name .gitignore -o -name .ignore -o -name .rgignore -o -name .git -prune -o -name .jj -prune"
 eval "find $b '(' $n ')' -exec /bin/sh -c "'"$c" presence "$m" {} +'" -o -type d '(' $q ')' -prune" 2>/dev/null
-if [ "$u" = below ]; then e; fi
+if [ "$u" = below ]; then return; fi
 d=$w
 set --
 while [ "$d" != / ]; do
@@ -107,7 +164,11 @@ for f in "$HOME/.gitconfig" "$x/git/config"; do
   if [ -f "$f" ] && [ -r "$f" ]; then p config:; cat "$f"; fi
 done
 if [ -f "$x/git/ignore" ] && [ -r "$x/git/ignore" ]; then p global:; cat "$x/git/ignore"; fi
-e
+}
+if [ -z "$e" ]; then list
+else early </dev/null | { list </dev/null; p searching:; p searching:; cat; }
+fi
+stop
 `
 
 /** Show a file that git's configuration names. $1 marker, $2 path. */
@@ -119,24 +180,11 @@ printf '\\000%send:\\000' "$1"
 const CANDIDATES = `
 m=$1 e=$2 i=$3 h=$4
 shift 4
-n='
-'
-show() {
-  if [ ! -e "$1" ] && [ ! -h "$1" ]; then printf '\\000%sgone:%s\\000' "$m" "$1"
-  elif [ -r "$1" ]; then printf '\\000%sfile:%s\\000' "$m" "$1"; cat "$1"
-  else printf '\\000%sdenied:%s\\000' "$m" "$1"
-  fi 2>/dev/null
-}
-each() { for f do show "$f"; done; }
-total() { set -- \${1##*"$n"}; t=$1; }
+${SHOWING}
 together() {
   w=$(wc -c "$@")
   total "$w"
-  if [ "$t" -gt 16000000 ]; then each "$@"; return; fi
-  printf '\\000%ssizes:\\000%s' "$m" "$w"
-  printf '\\000%scontents:\\000' "$m"
-  cat "$@"
-  printf '\\000%safter:\\000%s' "$m" "$(wc -c "$@")"
+  if [ "$t" -gt 16000000 ]; then each "$@"; else contents "$@"; fi
 }
 if [ "$h" = each ]; then each "$@"; exit 0; fi
 unread() { for f do if [ ! -r "$f" ]; then show "$f"; fi; done; }
@@ -167,8 +215,9 @@ export const CANDIDATE_FILES = `
 m=$1 e=$2 i=$3 r=$4 h=$5
 LC_ALL=C
 export LC_ALL
+unset GREP_OPTIONS
 if ! cd "$r" 2>/dev/null; then exit 1; fi
-if [ -n "$e" ]; then e="$e|^$(printf '\\377\\376')|^$(printf '\\376\\377')"; fi
+if [ -n "$e" ]; then ${OR_UTF16}; fi
 xargs -0 -n 2000 /bin/sh -c ${quote(CANDIDATES)} presence "$m" "$e" "$i" "$h"
 printf '\\000%send:%s\\000' "$m" "$?"
 `

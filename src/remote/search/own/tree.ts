@@ -8,11 +8,22 @@ export interface FileEntry {
   readonly path: string
   /** When it was changed: seconds, then nanoseconds; undefined: not asked. */
   readonly changed: string | undefined
+  /** In bytes, when it was first listed; undefined: not asked. */
+  readonly size: number | undefined
+}
+
+/** What the machine said of a file, of which not everything is asked. */
+export type FileFacts = Partial<Pick<FileEntry, 'changed' | 'size'>>
+
+export interface FoundFile {
+  /** Its own, without folders. */
+  readonly name: string
+  readonly facts: FileFacts
 }
 
 interface Folder {
   readonly folders: string[]
-  readonly files: { readonly name: string; readonly changed: string | undefined }[]
+  readonly files: FoundFile[]
 }
 
 /** The rules of one folder, each kind on its own. */
@@ -66,9 +77,14 @@ export class Tree {
     this.#size += 1
   }
 
-  addFile(path: string, changed: string | undefined): void {
-    this.#parent(path).files.push({ name: nameOf(path), changed })
+  addFile(path: string, facts: FileFacts = {}): void {
+    this.#parent(path).files.push({ name: nameOf(path), facts })
     this.#size += 1
+  }
+
+  /** Whether they are searched or not. */
+  *files(): Generator<FoundFile> {
+    for (const { files } of this.#folders.values()) yield* files
   }
 
   explored(path: string): void {
@@ -92,26 +108,26 @@ export class Tree {
     const folders: string[] = []
     const missing: string[] = []
     const decide = decider(selection)
-    const walk = (path: string, levels: readonly Level[], known: boolean): void => {
+    const walk = (path: string, levels: Levels, known: boolean): void => {
       const folder = this.#folders.get(path)
       if (folder === undefined) return
       folders.push(path)
-      const entries = [
-        ...folder.files.map(({ name, changed }) => ({ name, changed, isFolder: false })),
-        ...folder.folders.map((name) => ({ name, changed: undefined, isFolder: true })),
-      ].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
-      for (const { name, changed, isFolder } of entries) {
+      const entries = [...folder.files, ...folder.folders.map((name) => ({ name, facts: undefined }))].sort(
+        (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+      )
+      for (const { name, facts } of entries) {
         const child = path === '' ? name : `${path}/${name}`
+        const isFolder = facts === undefined
         if (decide(child, name, isFolder, levels)) continue
-        if (!isFolder) files.push({ path: child, changed })
+        if (!isFolder) files.push({ path: child, changed: facts.changed, size: facts.size })
         else {
           const all = known || this.#explored.has(child)
           if (!all && unlisted(child)) missing.push(child)
-          else walk(child, [levelOf(child, selection), ...levels], all)
+          else walk(child, withLevel(levelOf(child, selection), levels), all)
         }
       }
     }
-    walk('', [levelOf('', selection), ...levelsAbove(selection)], false)
+    walk('', withLevel(levelOf('', selection), levelsAbove(selection)), false)
     return { files, folders, missing }
   }
 
@@ -132,31 +148,44 @@ interface Level {
   readonly relative: (path: string) => string
 }
 
-function levelOf(path: string, { rules }: Selection): Level {
-  const cut = path === '' ? 0 : path.length + 1
-  return { rules: rules?.folders.get(path) ?? {}, relative: (entry) => entry.slice(cut) }
+/** Those that have anything to say, nearest first. */
+interface Levels {
+  readonly list: readonly Level[]
+  readonly anyRepository: boolean
 }
 
-/** The folders above the search's own, nearest first. */
-function levelsAbove({ rules, root }: Selection): Level[] {
-  if (rules === undefined) return []
-  const levels: Level[] = []
+function withLevel(level: Level | undefined, above: Levels): Levels {
+  if (level === undefined) return above
+  const anyRepository = above.anyRepository || level.rules.isRepository === true
+  return { list: [level, ...above.list], anyRepository }
+}
+
+function levelOf(path: string, { rules }: Selection): Level | undefined {
+  const cut = path === '' ? 0 : path.length + 1
+  const own = rules?.folders.get(path)
+  return own === undefined ? undefined : { rules: own, relative: (entry) => entry.slice(cut) }
+}
+
+/** The folders above the search's own. */
+function levelsAbove({ rules, root }: Selection): Levels {
+  const found: Level[] = []
   let folder = root
-  while (folder !== '/') {
+  while (rules !== undefined && folder !== '/') {
     folder = folder.slice(0, folder.lastIndexOf('/')) || '/'
     const cut = folder === '/' ? 1 : folder.length + 1
-    levels.push({
-      rules: rules.folders.get(folder) ?? {},
-      relative: (entry) => `${root}/${entry}`.slice(cut),
-    })
+    const own = rules.folders.get(folder)
+    if (own !== undefined) {
+      found.push({ rules: own, relative: (entry) => `${root}/${entry}`.slice(cut) })
+    }
   }
-  return levels
+  const none: Levels = { list: [], anyRepository: false }
+  return found.reduceRight((levels, level) => withLevel(level, levels), none)
 }
 
 /** Whether ripgrep passes an entry by. */
 function decider(
   selection: Selection,
-): (path: string, name: string, isFolder: boolean, levels: readonly Level[]) => boolean {
+): (path: string, name: string, isFolder: boolean, levels: Levels) => boolean {
   const { overrides, hidden, rules, known, working } = selection
   const wanted = overrides.ignores > 0
   return (path, name, isFolder, levels) => {
@@ -172,19 +201,18 @@ function decider(
 }
 
 function byRules(
-  rules: Rules,
+  { global }: Rules,
   path: string,
   isFolder: boolean,
-  levels: readonly Level[],
+  { list, anyRepository }: Levels,
   { known, working }: Selection,
 ): Verdict {
   let own: Verdict
   let ignore: Verdict
   let git: Verdict
   let exclude: Verdict
-  const anyRepository = levels.some((level) => level.rules.isRepository === true)
   let left = false
-  for (const level of levels) {
+  for (const level of list) {
     const relative = level.relative(path)
     own ??= level.rules.own?.verdict(relative, isFolder)
     ignore ??= level.rules.ignore?.verdict(relative, isFolder)
@@ -195,8 +223,9 @@ function byRules(
     // Above its own folder nothing belongs to a repository.
     left ||= level.rules.isRepository === true
   }
-  const global = anyRepository ? rules.global.verdict(below(working, known(path)), isFolder) : undefined
-  return own ?? ignore ?? git ?? exclude ?? global
+  const decided = own ?? ignore ?? git ?? exclude
+  if (decided !== undefined || !anyRepository || global.size === 0) return decided
+  return global.verdict(below(working, known(path)), isFolder)
 }
 
 /** Cut a folder off a path, as ripgrep does: by spelling alone. */
