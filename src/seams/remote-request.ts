@@ -57,7 +57,16 @@ export async function prepareArgv(
   if (confined.machine !== machine) {
     throw new StartError(`a command confined for ${confined.machine} cannot run here`, 'refused', machine)
   }
+  requireProgram(session, translated)
   return confinedArgv(presence, session, translated, confined.policy, use)
+}
+
+/** What confines a command tells of a missing program in words of its own, which sound like a missing sandbox. */
+function requireProgram(session: MachineSession, [program = '']: readonly string[]): void {
+  const { programs } = session.requireShell()
+  if (program in programs && programs[program as keyof typeof programs] === undefined) {
+    throw new StartError(`the program "${program}" is not installed there`, 'no-program', session.machine)
+  }
 }
 
 /** Spellings of this machine's mount become the machine's paths; another machine's are refused. */

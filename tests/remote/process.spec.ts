@@ -9,6 +9,7 @@ import { CollectedOutput } from '../../src/remote/process/output.ts'
 import { RemoteProcess, type ProcessRequest } from '../../src/remote/process/remote-process.ts'
 import { Machine } from '../../src/remote/machine.ts'
 import { living, livingOn } from '../support/living.ts'
+import { heldMemory } from '../support/memory.ts'
 import { poolFor, settingsFor, startRig, type Rig } from '../support/rig.ts'
 
 let rig: Rig
@@ -188,30 +189,52 @@ describe('ending a command', () => {
   })
 })
 
-it('200 commands by 8 workers beside file reads all succeed, and no watcher is left', async () => {
-  writeFileSync(join(rig.folder, 'beside'), 'content')
-  let next = 0
-  const results: string[] = []
-  const worker = async (): Promise<void> => {
-    while (next < 200) {
-      const mine = next++
-      results.push((await run(['echo', `n${mine}`])).out.trim())
+it(
+  '200 commands by 8 workers beside file reads all succeed, and no watcher is left',
+  { timeout: 120_000 },
+  async () => {
+    writeFileSync(join(rig.folder, 'beside'), 'content')
+    let next = 0
+    const results: string[] = []
+    const worker = async (): Promise<void> => {
+      while (next < 200) {
+        const mine = next++
+        results.push((await run(['echo', `n${mine}`])).out.trim())
+      }
     }
-  }
-  const reader = async (): Promise<void> => {
-    while (results.length < 200) {
-      const text = await rig.files.readText({
-        path: parseRemotePath(join(rig.folder, 'beside')),
-        shown: 'beside',
-      })
-      expect(text).toBe('content')
+    const reader = async (): Promise<void> => {
+      while (results.length < 200) {
+        const text = await rig.files.readText({
+          path: parseRemotePath(join(rig.folder, 'beside')),
+          shown: 'beside',
+        })
+        expect(text).toBe('content')
+      }
     }
-  }
-  await Promise.all([...Array.from({ length: 8 }, worker), reader()])
-  expect(new Set(results).size).toBe(200)
-  while ((await livingOn(rig.server, /group\(\) \{ kill/)).length > 0) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    await Promise.all([...Array.from({ length: 8 }, worker), reader()])
+    expect(new Set(results).size).toBe(200)
+    while ((await livingOn(rig.server, /group\(\) \{ kill/)).length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  },
+)
+
+it('500 MB of output need no more memory than a few', { timeout: 120_000 }, async () => {
+  const process = start(['sh', '-c', 'head -c 500000000 /dev/zero; exit 3'])
+  const output = new CollectedOutput({ maxBytes: 64_000, spillMaxBytes: 1_000_000 }, 'stdout')
+  const before = heldMemory()
+  let [bytes, looked, most] = [0, 0, 0]
+  process.stdout.on('data', (chunk: Buffer) => {
+    output.push(chunk)
+    bytes += chunk.length
+    if (bytes - looked < 20_000_000) return
+    looked = bytes
+    most = Math.max(most, heldMemory() - before)
+  })
+  expect(await process.done).toMatchObject({ exitCode: 3 })
+  expect(bytes).toBe(500_000_000)
+  expect(output.readFrom(0)).toMatchObject({ nextOffset: 500_000_000, lossy: true })
+  expect(most).toBeLessThan(50 * 1024 * 1024)
 })
 
 it('C58: a connection that is cut under a command is a lost link with unknown outcome, and the command dies', async () => {

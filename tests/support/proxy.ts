@@ -173,7 +173,9 @@ export async function startProxy(target: { readonly host: string; readonly port:
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
-    const far = connect({ ...target, noDelay: true, allowHalfOpen: true })
+    // Only these: whatever else is called a `handle` there would be taken for the socket's.
+    const { host, port } = target
+    const far = connect({ host, port, noDelay: true, allowHalfOpen: true })
     const pair = new Pair(near, far, next)
     next = undefined
     state.made += 1

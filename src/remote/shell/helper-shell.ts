@@ -7,6 +7,7 @@ import { messageOf } from '../../base/failure.ts'
 import { bytesOfText } from '../../base/name-bytes.ts'
 import { race, callerLeaves } from '../../base/race.ts'
 import type { ExecChannel } from '../../ssh/channel/exec.ts'
+import { suspectedAfter } from '../../ssh/channel/patience.ts'
 import type { Exec } from '../../ssh/connection/link.ts'
 import { LinkLostError } from '../../ssh/errors.ts'
 import { oneLine, startScript, type LoginShell } from './command-line.ts'
@@ -99,7 +100,10 @@ export class HelperShell {
     const silent = new AbortController()
     // A long answer takes as long as it takes to come.
     const timer = setInterval(() => {
-      if (performance.now() - Math.max(asked, this.#heardAt) > ANSWER_MS) silent.abort()
+      const silentMs = performance.now() - Math.max(asked, this.#heardAt)
+      if (silentMs > ANSWER_MS) silent.abort()
+      else if (silentMs > suspectedAfter(ANSWER_MS))
+        void this.#channel.owner.suspect(suspectedAfter(ANSWER_MS))
     }, LOOK_MS)
     return race(
       () =>
@@ -113,7 +117,12 @@ export class HelperShell {
         ...callerLeaves(signal, `a question to ${this.#machine}`),
         {
           signal: this.#gone.signal,
-          error: (reason) => lost(`the helper shell ended during a question: ${messageOf(reason)}`, reason),
+          error: (reason) => {
+            const { dead } = this.#channel.owner
+            return dead.aborted
+              ? lost(`the connection was lost during a question (${messageOf(dead.reason)})`, dead.reason)
+              : lost(`the helper shell ended during a question: ${messageOf(reason)}`, reason)
+          },
         },
         {
           signal: silent.signal,

@@ -9,6 +9,7 @@ import { diesWith, pause, race } from '../../base/race.ts'
 import { ChannelRefused } from '../connection/channel-slots.ts'
 import { ChannelClosed } from './refused-request.ts'
 import { ChannelError, LinkLostError, SftpSilentError } from '../errors.ts'
+import { patience } from './patience.ts'
 import type { ExecChannel, Owner } from './exec.ts'
 import { converse, type Offer } from './sftp-protocol.ts'
 import { SftpChannel, type SftpWay } from './sftp.ts'
@@ -232,13 +233,11 @@ async function speak(
 async function inTime<T>(owner: Owner, wait: () => Promise<T>): Promise<T> {
   let verdict: Promise<void> | undefined
   try {
-    return await race(wait, [diesWith(owner.dead)], {
-      afterMs: owner.requestMs,
-      error: () => {
-        verdict = owner.suspect(owner.requestMs)
-        return silent(owner)
-      },
+    const deadline = patience(owner, owner.requestMs, () => {
+      verdict = owner.suspect(owner.requestMs)
+      return silent(owner)
     })
+    return await race(wait, [diesWith(owner.dead)], deadline)
   } catch (error) {
     await verdict
     throw error

@@ -10,6 +10,7 @@ import { callerLeaves, race } from '../../base/race.ts'
 import { messageOf } from '../../base/failure.ts'
 import { LinkLostError, SftpStatusError, type SftpStatus } from '../errors.ts'
 import type { Owner } from './exec.ts'
+import { patience } from './patience.ts'
 
 /** Status codes of draft-ietf-secsh-filexfer-02, section 7. */
 const STATUS: Readonly<Record<number, SftpStatus>> = {
@@ -125,17 +126,18 @@ export class SftpRequests {
               }),
           },
         ],
-        {
-          afterMs: deadlineMs,
-          moreMs: () => {
+        patience(
+          this.#owner,
+          deadlineMs,
+          () => this.#freeze(operation, effect, patienceMs),
+          () => {
             if (weight !== 'bulk' && weight !== 'disk') return 0
             // It may as well be the line that is dead: that need not take as long as a disk may.
             if (weight === 'disk') void this.#owner.suspect(deadlineMs)
             const leftMs = patienceMs - (performance.now() - Math.max(began, this.#lastAnswer))
             return Math.min(deadlineMs, leftMs)
           },
-          error: () => this.#freeze(operation, effect, patienceMs),
-        },
+        ),
       )
     } catch (error) {
       // Whoever hears of the failure may try again at once: by then it is known whether the line is dead.

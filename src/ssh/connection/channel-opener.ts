@@ -7,6 +7,7 @@ import type { Client, ClientCallback } from 'ssh2'
 import { messageOf } from '../../base/failure.ts'
 import { diesWith, race, type WayOut } from '../../base/race.ts'
 import { ExecChannel, type Owner, type TerminalSize } from '../channel/exec.ts'
+import { patience } from '../channel/patience.ts'
 import { askedOn, ChannelClosed } from '../channel/refused-request.ts'
 import { ChannelError, LinkLostError } from '../errors.ts'
 import { ChannelRefused } from './channel-slots.ts'
@@ -71,13 +72,11 @@ export class ChannelOpener {
     this.#firstChannel.asked(opening)
     let verdict: Promise<void> | undefined
     try {
-      return await race(() => opening, [diesWith(this.#owner.dead)], {
-        afterMs: this.#owner.requestMs,
-        error: () => {
-          verdict = this.#owner.suspect(this.#owner.requestMs)
-          return this.#silence(doing, changes)
-        },
+      const deadline = patience(this.#owner, this.#owner.requestMs, () => {
+        verdict = this.#owner.suspect(this.#owner.requestMs)
+        return this.#silence(doing, changes)
       })
+      return await race(() => opening, [diesWith(this.#owner.dead)], deadline)
     } catch (error) {
       // Whoever hears of the failure may try again at once: by then it is known whether the line is dead.
       await verdict

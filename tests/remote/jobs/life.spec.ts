@@ -9,8 +9,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startOpenSsh } from '../../../scripts/machine/openssh.ts'
 import { outputOf } from '../../support/command-output.ts'
@@ -18,6 +16,7 @@ import type { DemoMachine } from '../../../scripts/machine/machine.ts'
 import { UnconfinedError } from '../../../src/core/sandbox-policy.ts'
 import { JobLostError } from '../../../src/remote/jobs/errors.ts'
 import { StartError } from '../../../src/remote/process/errors.ts'
+import { heldMemory } from '../../support/memory.ts'
 import { startDropbear } from '../../support/dropbear.ts'
 import { lineTo, type Line } from '../../ssh/life/line.ts'
 import { adoptJob, startJob, until, type Heard } from './bench.ts'
@@ -50,12 +49,6 @@ function gate(name: string): { readonly wait: string; open(): void } {
 function isAlive(pid: string): boolean {
   const stat = `/proc/${pid.trim()}/stat`
   return existsSync(stat) && !readFileSync(stat, 'latin1').includes(') Z ')
-}
-
-/** What nobody holds any more is no use of memory. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc')
-  ;(runInNewContext('gc') as () => void)()
 }
 
 describe('a background job', () => {
@@ -234,17 +227,12 @@ async function mostHeld({ job }: Heard, bytes: number): Promise<number> {
   let came = 0
   let looked = 0
   let most = 0
-  const held = (): number => {
-    collectGarbage()
-    const { heapUsed, external } = process.memoryUsage()
-    return heapUsed + external
-  }
-  const before = held()
+  const before = heldMemory()
   job.stdout.on('data', (chunk: Buffer) => {
     came += chunk.length
     if (came - looked < 10_000_000) return
     looked = came
-    most = Math.max(most, held() - before)
+    most = Math.max(most, heldMemory() - before)
   })
   await until(() => came >= bytes)
   expect(came).toBe(bytes)

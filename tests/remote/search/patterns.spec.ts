@@ -364,31 +364,35 @@ function searched(pattern: string, ignoreCase: boolean): Answer {
   }
 }
 
-it('every kind of pattern has the answer of the host’s ripgrep, in texts of every encoding and line end', async () => {
-  const counts = { searches: 0, found: 0, nothing: 0, refusedByRipgrep: 0 }
-  const refused = new Set<string>()
-  for (const pattern of PATTERNS) {
-    // Where either case makes a difference: classes, and letters that have several.
-    const either = /\[|\\[pPwW]|[^\0-\x7f]|\(\?/.test(pattern) ? [['--ignore-case']] : []
-    for (const letters of [[], ...either]) {
-      const argv = ['rg', '--no-config', '--json', '--sort=path', ...letters, `--regexp=${pattern}`]
-      const theirs = await byRipgrep(ripgrep, argv, join(folder, 'contents'), folder)
-      const ours = searched(pattern, letters.length > 0)
-      if (ours.errors.includes('does not serve')) {
-        refused.add(pattern)
-        continue
+it(
+  'every kind of pattern has the answer of the host’s ripgrep, in texts of every encoding and line end',
+  { timeout: 120_000 },
+  async () => {
+    const counts = { searches: 0, found: 0, nothing: 0, refusedByRipgrep: 0 }
+    const refused = new Set<string>()
+    for (const pattern of PATTERNS) {
+      // Where either case makes a difference: classes, and letters that have several.
+      const either = /\[|\\[pPwW]|[^\0-\x7f]|\(\?/.test(pattern) ? [['--ignore-case']] : []
+      for (const letters of [[], ...either]) {
+        const argv = ['rg', '--no-config', '--json', '--sort=path', ...letters, `--regexp=${pattern}`]
+        const theirs = await byRipgrep(ripgrep, argv, join(folder, 'contents'), folder)
+        const ours = searched(pattern, letters.length > 0)
+        if (ours.errors.includes('does not serve')) {
+          refused.add(pattern)
+          continue
+        }
+        const which = `${argv.join(' ')}\nours: ${ours.errors}\nripgrep: ${theirs.errors}`
+        expect(comparable(argv, ours), which).toEqual(comparable(argv, theirs))
+        counts.searches += 1
+        if (theirs.exitCode === 0) counts.found += 1
+        else if (theirs.exitCode === 1) counts.nothing += 1
+        else counts.refusedByRipgrep += 1
       }
-      const which = `${argv.join(' ')}\nours: ${ours.errors}\nripgrep: ${theirs.errors}`
-      expect(comparable(argv, ours), which).toEqual(comparable(argv, theirs))
-      counts.searches += 1
-      if (theirs.exitCode === 0) counts.found += 1
-      else if (theirs.exitCode === 1) counts.nothing += 1
-      else counts.refusedByRipgrep += 1
     }
-  }
-  console.info(`patterns: ${JSON.stringify(counts)}`)
-  expect([...refused]).toEqual(REFUSED)
-})
+    console.info(`patterns: ${JSON.stringify(counts)}`)
+    expect([...refused]).toEqual(REFUSED)
+  },
+)
 
 it('every kind of glob has the answer of the host’s ripgrep', async () => {
   const tree = new Tree()
