@@ -99,6 +99,8 @@ describe.each([
     await first.end()
     await second.end()
     while ((await listenersFor(rig)).length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    // What its end had to say is under way for a moment.
+    await aWhile()
     const { up, down } = line.proxy.passed
     await aWhile()
     expect(line.proxy.passed).toEqual({ up, down })
