@@ -22,10 +22,6 @@ const BEYOND_LOCAL: Readonly<Record<string, number>> = {
   'write new': 2.2,
   overwrite: 2.2,
   edit: 2.2,
-}
-
-/** The same for tools that do not have to keep it yet: it stands beside their rows. */
-const BEYOND_LOCAL_LATER: Readonly<Record<string, number>> = {
   'glob, 20,000 files': 3.0,
   'grep, 20,000 files': 1.6,
   'bash true': 1.4,
@@ -118,14 +114,9 @@ function tell(places: readonly Place[], medians: Medians, findings: Findings): v
     if (roundTrip === undefined) continue
     const far = medians(what, FAR)
     const beyond = (far - local) / roundTrip
-    const note = noteOf(beyond, BEYOND_LOCAL_LATER[what])
+    const note = `local and ${beyond.toFixed(2)} round trips`
     findings.row({ place: FAR, what, who: 'ours', ms: far, roundTrips: far / roundTrip, note })
     if (what in BEYOND_LOCAL) findings.figure(beyondLocal(what), beyond)
     if (what === FRESH_PROCESS) findings.figure(FIRST, far / roundTrip)
   }
-}
-
-function noteOf(beyond: number, later: number | undefined): string {
-  const difference = `local and ${beyond.toFixed(2)} round trips`
-  return later === undefined ? difference : `${difference}; to be at most ${later}, not judged yet`
 }

@@ -134,14 +134,6 @@ export class RemoteFiles {
         ? this.#held(session, options, (caller) => this.#handover.takeStat(file.path, caller))
         : undefined
       if (held !== undefined) return held.value
-      const caller = follow && !mayBeShown(file.path) ? this.#lookingAhead(session, options) : undefined
-      if (caller !== undefined) {
-        const look = await this.#look(session, file.path, caller, signal)
-        if (look !== undefined) {
-          this.#handover.takeStat(look.canonical, caller)
-          return look.stat
-        }
-      }
       const stat = await statPath(session, file.path, follow, signal)
       if (stat !== undefined || !mayBeShown(file.path)) return stat
       const exact = await exactPath(session, file.path, file.shown, signal)
