@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './tests/support/longest-first.ts'
 
 export default defineConfig({
   test: {
@@ -13,5 +14,6 @@ export default defineConfig({
     // worker starts its own servers, so still more of them make the timing of all worse.
     maxWorkers: 3,
     pool: 'forks',
+    sequence: { sequencer: LongestFirst },
   },
 })
