@@ -33,8 +33,8 @@ export class MachineSession {
   readonly capabilities: Capabilities
   /** Run a command line through the login shell, wherever there is room for it. */
   readonly exec: Exec
-  /** A command or a terminal of ours begins or has ended: it may change anything. */
-  readonly commands = new Emitter<'begins' | 'ended'>()
+  /** A command or a terminal of ours begins or has ended: it may change anything; or one begins that only reads. */
+  readonly commands = new Emitter<'begins' | 'ended' | 'reads'>()
   /** For commands: each takes one. */
   readonly shells: ReadyShells
   readonly #usable: ShellAnswer

@@ -278,6 +278,11 @@ export class RemoteFiles {
     this.#handover.forget()
     this.#surroundings.forget()
     session.commands.on((what) => {
+      if (what === 'reads') {
+        // Behind it on the way: the host looks around when it is done.
+        this.#surroundings.freshen(session)
+        return
+      }
       this.#handover.forget()
       this.#surroundings.expire()
       if (what === 'ended') this.#surroundings.freshen(session)

@@ -30,6 +30,8 @@ export interface ProcessRequest {
   readonly input: 'none' | 'pipe' | { readonly data: string | Buffer }
   /** Milliseconds between TERM and KILL, and for output that a surviving child holds open. */
   readonly graceMs: number
+  /** It changes nothing on the machine, as a search does: what is known of its files stays known. */
+  readonly onlyReads?: boolean
 }
 
 /** Rewrites the request once the machine is known, e.g. to confine it. May throw to refuse it. */
@@ -125,7 +127,7 @@ export class RemoteProcess {
     }
     const { channel } = shell
     const exit = await channel.exit
-    session.commands.emit('ended')
+    if (request.onlyReads !== true) session.commands.emit('ended')
     this.#exited = true
     if (!(await this.#drained(channel, request.graceMs))) channel.close()
     await this.#failToStart
@@ -179,8 +181,11 @@ export class RemoteProcess {
     const shell = await session.shells.take(signal, fresh)
     const { channel } = shell
     this.#channel = channel
-    session.commands.emit('begins')
-    void channel.closed.then(() => session.commands.emit('ended'))
+    if (request.onlyReads === true) session.commands.emit('reads')
+    else {
+      session.commands.emit('begins')
+      void channel.closed.then(() => session.commands.emit('ended'))
+    }
     this.#connect(channel, request, mark)
     channel.stdin.write(bytesOfText(line))
     if (request.input === 'pipe') {

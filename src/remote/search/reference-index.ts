@@ -123,7 +123,10 @@ export class ReferenceIndex {
   #listenTo(session: MachineSession): void {
     if (this.#listened?.session === session) return
     this.#listened?.stop()
-    this.#listened = { session, stop: session.commands.on(() => this.invalidate()) }
+    const stop = session.commands.on((what) => {
+      if (what !== 'reads') this.invalidate()
+    })
+    this.#listened = { session, stop }
   }
 
   /** The children of one folder below the root. A path that leaves it, or a link, offers nothing. */

@@ -88,7 +88,7 @@ export class SearchProcess {
     const times = timesArgv(argv, session)
     const process = new RemoteProcess(
       machine,
-      { argv: times ?? [...argv], folder, env: {}, input: 'none', graceMs },
+      { argv: times ?? [...argv], folder, env: {}, input: 'none', graceMs, onlyReads: true },
       (_session, asked) => asked,
     )
     this.#ripgrep = process

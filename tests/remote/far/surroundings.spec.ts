@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { file, lineTo, output, settled, watchProcess } from '../../ssh/life/line.ts'
+import { SearchProcess } from '../../../src/remote/search/search-process.ts'
 import { startRig, type Rig } from '../../support/rig.ts'
 import { askedBy } from './questions.ts'
 
@@ -136,6 +137,26 @@ describe.each([
     const absent = await rig.files.canonical(file(join(folder, 'link/CLAUDE.md')).path, { caller })
     expect(absent).toBe(join(folder, 'real/CLAUDE.md'))
   })
+})
+
+it('a search changes nothing, and what was seen is still known after it', async () => {
+  const rig = await startRig()
+  try {
+    writeFileSync(join(rig.folder, 'text'), 'text\n')
+    await lookAround(rig, rig.folder)
+    const search = new SearchProcess(rig.machine, {
+      folder: file(rig.folder).path,
+      graceMs: 1000,
+      argv: () => ['rg', '--no-config', '--json', '--regexp=none'],
+    })
+    search.stdout.resume()
+    search.stderr.resume()
+    expect((await search.done).exitCode).toBe(1)
+    const asked = await askedBy(() => lookAround(rig, rig.folder))
+    expect(asked).toEqual({ questions: 0, requests: 0 })
+  } finally {
+    await rig.stop()
+  }
 })
 
 it('what a command has made is seen as soon as it has ended', async () => {

@@ -50,6 +50,7 @@ export class Asking {
         env: {},
         input: input === undefined ? 'none' : { data: input },
         graceMs: GRACE_MS,
+        onlyReads: true,
       },
       (_session, request) => request,
     )
