@@ -5,13 +5,14 @@
 import type { Deadline } from '../../base/race.ts'
 import type { Owner } from './exec.ts'
 
-/** The part of the time that is left for the sign of life, and the most of it, in milliseconds. */
+/** A machine that has been silent answers within these milliseconds, or not at all. */
+export const PROOF_MS = 5000
+/** Of a short limit that part is left for the sign of life. */
 const PROOF_PART = 1 / 3
-const LONGEST_PROOF_MS = 5000
 
 /** After how many milliseconds of a limit the line is suspected. */
 export function suspectedAfter(limitMs: number): number {
-  return limitMs - Math.min(LONGEST_PROOF_MS, limitMs * PROOF_PART)
+  return limitMs - Math.min(PROOF_MS, limitMs * PROOF_PART)
 }
 
 /**

@@ -3,9 +3,8 @@
  * when it is asked for one is dead.
  */
 import { Emitter } from '../../base/emitter.ts'
+import { PROOF_MS } from '../channel/patience.ts'
 
-/** A machine that has been silent for that long answers within these milliseconds, or not at all. */
-const PROOF_MS = 5000
 /** How often we look whether it is silent. */
 const LISTEN_MS = 1000
 

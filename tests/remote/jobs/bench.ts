@@ -1,12 +1,12 @@
 /** A job on a machine behind a proxy, and all that is heard of it. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync, readdirSync } from 'node:fs'
-import { expect } from 'vitest'
+import { readdirSync } from 'node:fs'
 import { parseRemotePath, type RemotePath } from '../../../src/base/remote-path.ts'
 import type { JobHome } from '../../../src/remote/jobs/home.ts'
 import { RemoteJob, type JobLedger } from '../../../src/remote/jobs/remote-job.ts'
 import type { Machine } from '../../../src/remote/machine.ts'
 import type { Prepare, ProcessRequest } from '../../../src/remote/process/remote-process.ts'
+import { commandLines } from '../../support/living.ts'
 
 export interface Heard {
   readonly job: RemoteJob
@@ -93,16 +93,5 @@ export async function until(condition: () => boolean): Promise<void> {
 
 /** Live processes with a text in their command line. */
 export function living(text: string): number {
-  return readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false
-    try {
-      return (
-        readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text) &&
-        !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')
-      )
-    } catch (endedMeanwhile) {
-      expect(endedMeanwhile).toBeInstanceOf(Error)
-      return false
-    }
-  }).length
+  return commandLines().filter((line) => line.includes(text)).length
 }

@@ -92,3 +92,8 @@ function withoutTimes(value: unknown): unknown {
       .map(([key, inner]) => [key, withoutTimes(inner)]),
   )
 }
+
+/** A search for lines, as `presence_search` has it run. */
+export function grep(pattern: string, ...more: string[]): string[] {
+  return ['rg', '--no-config', '--json', '--sort=path', `--regexp=${pattern}`, ...more]
+}

@@ -10,7 +10,7 @@ import { SearchProcess } from '../../../src/remote/search/search-process.ts'
 import { findProgram } from '../../../scripts/project/programs.ts'
 import type { Rig } from '../../support/rig.ts'
 import { startRigWithoutRipgrep } from '../../support/userlands.ts'
-import { byOurs, byRipgrep, comparable, hostRipgrep } from './compare.ts'
+import { byOurs, byRipgrep, comparable, grep, hostRipgrep } from './compare.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -55,15 +55,6 @@ const write = (path: string, content: string | Buffer): void => {
   mkdirSync(join(folder, path, '..'), { recursive: true })
   writeFileSync(join(folder, path), content)
 }
-
-const grep = (pattern: string, ...more: string[]): string[] => [
-  'rg',
-  '--no-config',
-  '--json',
-  '--sort=path',
-  `--regexp=${pattern}`,
-  ...more,
-]
 
 /** Ours must be ripgrep's, given by the same account. @returns ours, for a look at what was found. */
 async function expectSame(argv: readonly string[]): Promise<string> {

@@ -6,7 +6,7 @@ import { parseRemotePath } from '../../../src/base/remote-path.ts'
 import { SearchProcess } from '../../../src/remote/search/search-process.ts'
 import type { Rig } from '../../support/rig.ts'
 import { startRigWithoutRipgrep } from '../../support/userlands.ts'
-import { byOurs, byRipgrep, comparable, hostRipgrep } from './compare.ts'
+import { byOurs, byRipgrep, comparable, grep, hostRipgrep } from './compare.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -32,15 +32,6 @@ const write = (path: string, content: string | Buffer): void => {
   mkdirSync(join(folder, path, '..'), { recursive: true })
   writeFileSync(join(folder, path), content)
 }
-
-const grep = (pattern: string, ...more: string[]): string[] => [
-  'rg',
-  '--no-config',
-  '--json',
-  '--sort=path',
-  `--regexp=${pattern}`,
-  ...more,
-]
 
 /** Both answers, of which ripgrep's is given by the account that ours is given for. */
 async function both(
